@@ -1,0 +1,284 @@
+"""Bar files: the Parquet layout of dream, plain files with UTC stamps, and writing all or nothing.
+
+A dream file holds `timestamp` (open time, nanoseconds UTC), `open_ticks`, `high_ticks`, `low_ticks`,
+`close_ticks`, `spread_ticks` (int32) and `volume` (float64). Its metadata holds `dream.schema`,
+`dream.instrument` (JSON), `dream.bar_ns` and `dream.source_clock`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from secrets import token_hex
+from typing import IO, TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dream.bars import check, content_hash, importers, series
+from dream.bars.check import Reading, Rows
+from dream.bars.clocks import iso
+from dream.errors import BarsInvalid, InputError, SchemaUnknown
+from dream.types import Instrument
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dream.types import Bars
+
+__all__ = ["content_hash", "read", "source_clock", "write"]
+
+SCHEMA: Final = 1
+PLAIN_CLOCK: Final = "utc"
+_PRICE_COLUMNS: Final = ("open_ticks", "high_ticks", "low_ticks", "close_ticks")
+_COLUMNS: Final = pa.schema(
+    [
+        pa.field("timestamp", pa.timestamp("ns", tz="UTC"), nullable=False),
+        *(pa.field(name, pa.int32(), nullable=False) for name in _PRICE_COLUMNS),
+        pa.field("spread_ticks", pa.int32(), nullable=False),
+        pa.field("volume", pa.float64(), nullable=False),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What the metadata of a dream file says."""
+
+    instrument: Instrument
+    bar_ns: int
+    source_clock: str
+
+
+def read(
+    path: str | Path,
+    instrument: Instrument | None = None,
+    *,
+    from_ns: int | None = None,
+    to_ns: int | None = None,
+) -> Bars:
+    """A bar series from a dream file, or from a plain Parquet or CSV file whose stamps say UTC.
+
+    The whole file is checked, then cut.
+
+    Args:
+        path: the file. In a plain one: timestamp (open time), open, high, low, close and perhaps
+            volume and spread, prices and spread in quote currency.
+        instrument: what a plain file is of (XAUUSD by default); with a dream file, its symbol and
+            tick must be those of the file.
+        from_ns: leave out bars that open earlier.
+        to_ns: leave out bars that close later.
+
+    Raises:
+        BarsInvalid: unreadable, a wrong row, no bar in the range, or another instrument.
+        SchemaUnknown: written by a later dream.
+    """
+    path = Path(path)
+    label = _label(path)
+    if label is None:
+        reading = Reading(instrument or Instrument())
+        chunks = [check.in_ticks(raw, reading) for raw in importers.read(path, None)]
+        rows, bar_ns, kind = _joined(chunks, path), None, reading.instrument
+    else:
+        rows, bar_ns, kind = _stored(path), label.bar_ns, _agreed(label, instrument, path)
+    check.check_rows(rows)
+    if bar_ns is None:
+        bar_ns = check.bar_length(check.steps(rows.t_open_ns), str(path))
+        check.check_one_length(rows, bar_ns)
+    check.check_grid(rows, bar_ns)
+    first = 0 if from_ns is None else int(np.searchsorted(rows.t_open_ns, from_ns))
+    end = len(rows.t_open_ns)
+    if to_ns is not None:
+        end = int(np.searchsorted(rows.t_open_ns, to_ns - bar_ns, side="right"))
+    if first >= end:
+        whole = f"{iso(int(rows.t_open_ns[0]))} to {iso(int(rows.t_open_ns[-1]) + bar_ns)}"
+        raise BarsInvalid(f"{path}: no bar lies in the range asked for; the file has {whole}")
+    cut = slice(first, end)
+    return series(
+        kind, bar_ns, rows.t_open_ns[cut], rows.px[cut], rows.spread[cut], rows.volume[cut]
+    )
+
+
+def write(bars: Bars, path: str | Path, *, source_clock: str, force: bool = False) -> None:
+    """Write a dream file, all or nothing.
+
+    Args:
+        bars: the series, at least one bar.
+        path: where to; an existing file is refused unless `force`.
+        source_clock: the clock in which the source had its times, such as `utc`.
+        force: replace an existing file.
+
+    Raises:
+        BarsInvalid: there is no bar, or one that could not be read back.
+        InputError: the file exists, or the folder or disk does not take it.
+    """
+    if not len(bars):
+        raise BarsInvalid(f"cannot write {path}: there are no bars")
+    rows = Rows("bars", 1, bars.t_close_ns - bars.bar_ns, bars.px, bars.spread, bars.volume)
+    check.check_rows(rows)
+    check.check_grid(rows, check.bar_length({bars.bar_ns: 1}, rows.path))
+    with replacing(Path(path), force=force) as file, writer(file) as out:
+        out.write_table(table(rows))
+        out.add_key_value_metadata(metadata(Label(bars.instrument, bars.bar_ns, source_clock)))
+
+
+def source_clock(path: str | Path) -> str:
+    """The clock in which the source of a file had its times; `utc` for a plain file."""
+    label = _label(Path(path))
+    return PLAIN_CLOCK if label is None else label.source_clock
+
+
+@contextmanager
+def replacing(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
+    """A temporary file beside `path` that takes its name only when the block ends well.
+
+    The bytes are on disk (fsync) before the name is. Nothing is left behind otherwise.
+
+    Raises:
+        InputError: the file exists and `force` is not set, or it cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{token_hex(4)}.part")
+    try:
+        _check_target(path, force=force)
+        with temporary.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        _check_target(path, force=force)
+        temporary.replace(path)
+        _sync_folder(path.parent)
+    except (OSError, pa.ArrowException) as e:
+        reason = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
+        raise InputError(
+            f"cannot write {path}: {reason}; nothing was written; choose another place or make room"
+        ) from e
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def writer(file: IO[bytes]) -> Iterator[Any]:
+    """A Parquet writer of dream's columns that leaves a broken file alone."""
+    out: Any = pq.ParquetWriter(file, _COLUMNS, compression="zstd", write_page_checksum=True)
+    try:
+        yield out
+        out.close()
+    finally:
+        # After a failed write there is no footer to write, which pyarrow would try on deletion.
+        out.is_open = False
+
+
+def table(rows: Rows) -> Any:
+    """Checked rows as an Arrow table of dream's columns."""
+    t = pa.array(rows.t_open_ns).cast(_COLUMNS.field("timestamp").type)
+    columns = [t, *(pa.array(rows.px[:, k]) for k in range(4)), pa.array(rows.spread)]
+    return pa.Table.from_arrays([*columns, pa.array(rows.volume)], schema=_COLUMNS)
+
+
+def metadata(label: Label) -> dict[str, str]:
+    """The metadata of a dream file."""
+    return {
+        "dream.schema": str(SCHEMA),
+        "dream.instrument": json.dumps(asdict(label.instrument)),
+        "dream.bar_ns": str(label.bar_ns),
+        "dream.source_clock": label.source_clock,
+    }
+
+
+def _check_target(path: Path, *, force: bool) -> None:
+    if path.exists() and not path.is_file():
+        raise InputError(f"cannot write {path}: it is not a regular file; choose another place")
+    if path.exists() and not force:
+        raise InputError(f"{path} exists; nothing was written; replace it with --force")
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name itself durable, where the system lets a folder be opened."""
+    with suppress(PermissionError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _label(path: Path) -> Label | None:
+    """The label of a dream file, None for a plain one."""
+    if importers.sniff(path) != "parquet":
+        return None
+    try:
+        found: dict[bytes, bytes] = pq.read_metadata(path).metadata or {}
+    except (pa.ArrowException, OSError) as e:
+        raise _damaged(path, e) from e
+    version = found.get(b"dream.schema")
+    if version is None:
+        return None
+    if version != str(SCHEMA).encode():
+        shown = version[:20].decode(errors="replace")
+        raise SchemaUnknown(
+            f"{path} has bar schema {shown}; this dream knows {SCHEMA}; use the dream that wrote it"
+        )
+    try:
+        fields: dict[str, Any] = json.loads(found[b"dream.instrument"])
+        symbol = str(fields.pop("symbol"))
+        numbers = {name: float(value) for name, value in fields.items()}
+        instrument = Instrument(symbol, **numbers)
+        bar_ns = check.bar_length({int(found[b"dream.bar_ns"]): 1}, str(path))
+        clock = found[b"dream.source_clock"].decode()
+    except (KeyError, ValueError, TypeError, AttributeError) as e:
+        raise _damaged(path, e) from e
+    if not all(math.isfinite(x) and x > 0 for x in numbers.values()):
+        raise _damaged(path, f"instrument {numbers}")
+    return Label(instrument, bar_ns, clock)
+
+
+def _damaged(path: Path, reason: object) -> BarsInvalid:
+    line = str(reason).split("\n", maxsplit=1)[0]
+    return BarsInvalid(f"{path} is damaged: {line}; import it or copy it again")
+
+
+def _stored(path: Path) -> Rows:
+    """The rows of a dream file."""
+    try:
+        found = pq.read_table(path, page_checksum_verification=True)
+    except (pa.ArrowException, OSError) as e:
+        raise _damaged(path, e) from e
+    if not found.schema.equals(_COLUMNS) or any(c.null_count for c in found.columns):
+        raise _damaged(path, f"its columns are not those of schema {SCHEMA}")
+    if not len(found):
+        raise _damaged(path, "it has no rows")
+    t, *ticks, volume = (column.to_numpy() for column in found.columns)
+    px = np.stack(ticks[:4], axis=1)
+    return Rows(str(path), 1, t.astype(np.int64), px, ticks[4], volume)
+
+
+def _joined(chunks: list[Rows], path: Path) -> Rows:
+    if not chunks:
+        raise BarsInvalid(f"{path} has no rows; export it again")
+    return Rows(
+        str(path),
+        1,
+        np.concatenate([c.t_open_ns for c in chunks]),
+        np.concatenate([c.px for c in chunks]),
+        np.concatenate([c.spread for c in chunks]),
+        np.concatenate([c.volume for c in chunks]),
+    )
+
+
+def _agreed(label: Label, instrument: Instrument | None, path: Path) -> Instrument:
+    """The instrument asked for, if the file's prices are of it."""
+    mine = label.instrument
+    if instrument is None:
+        return mine
+    if (mine.symbol, mine.tick) != (instrument.symbol, instrument.tick):
+        raise BarsInvalid(
+            f"{path} is {mine.symbol} with tick {mine.tick:g}; asked for {instrument.symbol} with"
+            f" tick {instrument.tick:g}; give the file's symbol and tick"
+        )
+    return instrument

@@ -1,0 +1,1 @@
+"""The engine: walks bars, fills orders, asks for decisions. No input, output, clock or chance."""

@@ -1,0 +1,102 @@
+"""Turn the kernel's event records into orders and trades. Pure."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dream.engine import kernel, layout
+from dream.types import Costs, Fill, Order, Trade
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dream.types import Action, Bars
+
+ACTIONS: dict[int, Action] = {kernel.BUY: "BUY", kernel.SELL: "SELL", kernel.CLOSE: "CLOSE"}
+
+_AT_OPEN = frozenset({"stop_gap", "target_gap", "close", "forced_late"})
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads event records of one run.
+
+    Attributes:
+        bars: the series that the events index.
+        names: strategy names in board order.
+    """
+
+    bars: Bars
+    names: Sequence[str]
+
+    def order(self, event: Any) -> Order:
+        """A FILLED or REFUSED event as an order."""
+        bar, filled = int(event["bar"]), int(event["kind"]) == kernel.FILLED
+        close_ns = int(self.bars.t_close_ns[bar])
+        reason = layout.REASONS[int(event["reason"])]
+        needs = float(event["needs"])
+        at_close = reason in ("no_next_bar", *layout.REASONS[11:])
+        return Order(
+            seq=int(event["seq"]),
+            action=ACTIONS[int(event["action"])],
+            strategy=self.names[int(event["strategy"])],
+            bar=bar,
+            t_ns=close_ns if at_close else close_ns - self.bars.bar_ns,
+            reason=None if filled else reason,
+            price=self._price(event["price"]) if filled else None,
+            lots=self._lots(event["steps"]) if filled else None,
+            stop=self._price(event["stop"]),
+            target=self._price(event["target"]),
+            needs_equity=None if filled or math.isnan(needs) else needs,
+        )
+
+    def trade(self, event: Any) -> Trade:
+        """A CLOSED event as a trade."""
+        bars, unit = self.bars, self.bars.instrument.money_per_tick_step
+        side, steps = int(event["action"]), int(event["steps"])
+        entry, price, stop = int(event["entry"]), int(event["price"]), int(event["stop"])
+        entry_bar, bar = int(event["entry_bar"]), int(event["bar"])
+        why = layout.EXITS[int(event["reason"])]
+        known_ns, lots, pnl = int(bars.t_close_ns[bar]), self._lots(steps), float(event["pnl"])
+        entry_ns = int(bars.t_close_ns[entry_bar]) - bars.bar_ns
+        down, up = max(entry - int(event["lo"]), 0), max(int(event["hi"]) - entry, 0)
+        per_tick = steps * unit
+        return Trade(
+            seq=int(event["seq"]),
+            strategy=self.names[int(event["strategy"])],
+            side=side,
+            entry=Fill(entry_bar, entry_ns, self._price(entry), lots, "open"),
+            exit=Fill(
+                bar,
+                known_ns - bars.bar_ns if why in _AT_OPEN else known_ns,
+                self._price(price),
+                lots,
+                why,
+            ),
+            stop=self._price(stop),
+            target=self._price(event["target"]),
+            pnl=pnl,
+            r=pnl / (abs(entry - stop) * per_tick),
+            mae=self._price(down if side > 0 else up),
+            mfe=self._price(up if side > 0 else down),
+            ambiguous=bool(event["ambiguous"]),
+            costs=Costs(
+                spread=int(event["spread"]) * per_tick,
+                slippage=int(event["slip"]) * per_tick,
+                commission=float(event["fee"]),
+                swap=0.0 - float(event["swap"]),
+            ),
+            pnl_stop_first=pnl + side * (int(event["stop_first"]) - price) * per_tick,
+            pnl_target_first=pnl + side * (int(event["target_first"]) - price) * per_tick,
+            known_ns=known_ns,
+        )
+
+    def _price(self, ticks: Any) -> float:
+        return self.bars.instrument.to_price(int(ticks))
+
+    def _lots(self, steps: Any) -> float:
+        """Steps as lots, free of binary dust: 0.003 and not 0.0030000000000000001."""
+        per_lot = round(1.0 / self.bars.instrument.lot_step)
+        return int(steps) / per_lot

@@ -1,0 +1,236 @@
+"""Ask a model until it answers or cannot: what is sent, which failures are repeated, how long.
+
+The SDK's own retries are off: it obeys a retry-after of an hour, repeats no broken body, and does
+not notice that another model answered.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+
+from dream.errors import ModelUnavailable
+from dream.llm import catalog
+from dream.types import Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+TOOL: Final = "decide"
+_RESUME = "Nothing is lost: the same command goes on where this one stopped."
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRequest:
+    """One call: which question it belongs to, and everything that goes out.
+
+    Attributes:
+        seq, turn: number of the decision; 0 for its question, 1 for the repair.
+        entry: the model and its settings. system, user: the prompt. schema: of the answer.
+    """
+
+    seq: int
+    turn: int
+    entry: catalog.Entry
+    system: str
+    user: str
+    schema: Mapping[str, Any]
+
+    def body(self) -> dict[str, Any]:
+        """The body of the request in the Messages API, without sampling parameters."""
+        entry = self.entry
+        cached = {"type": "ephemeral"}
+        body: dict[str, Any] = {
+            "model": entry.id,
+            "max_tokens": entry.max_tokens,
+            "system": [{"type": "text", "text": self.system, "cache_control": cached}],
+            "messages": [{"role": "user", "content": self.user}],
+        }
+        output: dict[str, Any] = {} if entry.effort is None else {"effort": entry.effort}
+        if entry.answer == "schema":
+            output["format"] = {"type": "json_schema", "schema": dict(self.schema)}
+        elif entry.answer == "tool":
+            about = "Give the decision."
+            body["tools"] = [
+                {"name": TOOL, "description": about, "input_schema": dict(self.schema)}
+            ]
+            body["tool_choice"] = {"type": "tool", "name": TOOL}
+        if output:
+            body["output_config"] = output
+        if entry.thinking is not None:
+            body["thinking"] = {"type": entry.thinking}
+        return body
+
+    def as_bytes(self) -> bytes:
+        """The body as canonical JSON."""
+        text = json.dumps(self.body(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return text.encode("utf-8", "replace")
+
+    def sha256(self) -> str:
+        """Hash of the body: equal exactly where the same is asked of the same model."""
+        return hashlib.sha256(self.as_bytes()).hexdigest()
+
+
+class CallFailed(Exception):  # noqa: N818 - one attempt, not yet the run
+    """An attempt failed.
+
+    Attributes:
+        again: whether it may succeed when it is repeated.
+        retry_after_s: how long the server asks to wait, None where it does not say.
+        cost_usd: 0 where the server refused, None where it may have answered and billed.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        again: bool = True,
+        retry_after_s: float | None = None,
+        cost_usd: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.again = again
+        self.retry_after_s = retry_after_s
+        self.cost_usd = cost_usd
+
+
+class Transport(Protocol):
+    """What makes one attempt at a call."""
+
+    def send(self, request: MessageRequest, /) -> Reply:
+        """The reply; raises CallFailed and nothing else."""
+        ...
+
+
+class Attempts(Protocol):
+    """Told of every attempt at a call. An attempt that is interrupted never ends."""
+
+    def begin(self, seq: int, turn: int, attempt: int, ceiling_usd: float | None, /) -> None:
+        """Before it; what this raises stops the call. None where no price is known."""
+        ...
+
+    def end(self, seq: int, turn: int, attempt: int, cost_usd: float | None, /) -> None:
+        """After it. None where it may have cost something that is not known."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long one question is asked again: waits of 1, 2, 4 ... s and never longer than the cap.
+
+    Attributes:
+        attempts: how often at most. first_wait_s, longest_wait_s: the cap holds for what a server
+            asks as well. longest_s: no attempt is begun later than this after the first.
+    """
+
+    attempts: int = 6
+    first_wait_s: float = 1.0
+    longest_wait_s: float = 30.0
+    longest_s: float = 600.0
+
+    def wait_s(self, attempt: int, asked_s: float | None) -> float:
+        """How long to wait after this attempt (from 1) failed."""
+        wait_s = self.first_wait_s * 2.0 ** (attempt - 1)
+        return min(max(wait_s, asked_s or 0.0), self.longest_wait_s)
+
+
+class Client:
+    """Asks through a transport with patience.
+
+    Args:
+        transport: makes one attempt.
+        sleep: waits so many seconds.
+        now_ns: the wall clock, nanoseconds UTC; prices depend on the hour.
+        on_error: after the last attempt, `stop` raises and `hold` returns a reply without text.
+        attempts: told of every attempt.
+        patience: how long.
+
+    Attributes:
+        tried: number of attempts so far.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        sleep: Callable[[float], None],
+        now_ns: Callable[[], int],
+        on_error: Literal["stop", "hold"] = "stop",
+        attempts: Attempts | None = None,
+        patience: Patience = Patience(),
+    ) -> None:
+        self._transport = transport
+        self._sleep = sleep
+        self._now_ns = now_ns
+        self._on_error = on_error
+        self._attempts = attempts
+        self._patience = patience
+        self.tried = 0
+
+    def send(self, request: MessageRequest) -> Reply:
+        """The reply, priced.
+
+        Raises:
+            ModelUnavailable: it cannot be had, or another model answered.
+        """
+        patience, started_ns, attempt = self._patience, self._now_ns(), 0
+        while True:
+            attempt += 1
+            try:
+                return self._try(request, attempt)
+            except CallFailed as failure:
+                if not failure.again:
+                    raise ModelUnavailable(f"{request.entry.id}: {failure}. {_RESUME}") from None
+                gone_s = (self._now_ns() - started_ns) / 1e9
+                wait_s = patience.wait_s(attempt, failure.retry_after_s)
+                if attempt >= patience.attempts or gone_s + wait_s > patience.longest_s:
+                    return self._give_up(request, f"{failure} (attempt {attempt}, the last)")
+            self._sleep(wait_s)
+
+    def _try(self, request: MessageRequest, attempt: int) -> Reply:
+        entry, name, told = request.entry, (request.seq, request.turn, attempt), self._attempts
+        self.tried += 1
+        if told is not None:
+            size = len(request.as_bytes())
+            told.begin(*name, catalog.ceiling(entry, size, self._now_ns()))
+        try:
+            reply = self._transport.send(request)
+            check(entry, reply)
+        except CallFailed as failure:
+            if told is not None:
+                told.end(*name, failure.cost_usd)
+            raise
+        cost_usd = catalog.price(entry, reply.usage, self._now_ns())
+        if told is not None:
+            told.end(*name, cost_usd)
+        return replace(reply, cost_usd=cost_usd)
+
+    def _give_up(self, request: MessageRequest, error: str) -> Reply:
+        if self._on_error == "hold":
+            return Reply(text=None, error=error)
+        raise ModelUnavailable(
+            f"{request.entry.id}: {error}. {_RESUME} With on_error=hold a failed call is written "
+            f"down as an api_error and the run goes on."
+        ) from None
+
+
+def check(entry: catalog.Entry, reply: Reply) -> None:
+    """Refuse a reply that is not whole, or not from the model that was asked.
+
+    A dated snapshot of the asked id (`-YYYYMMDD`) is the same model.
+
+    Raises:
+        CallFailed: for good where another model answered.
+    """
+    answered = reply.model or "nobody"
+    if answered != entry.id and not re.fullmatch(re.escape(entry.id) + r"-\d{8}", answered):
+        raise CallFailed(
+            f"asked {entry.id}, but {answered} answered: the endpoint puts another model in its "
+            f"place. Check the base URL",
+            again=False,
+        )
+    if reply.stop_reason is None:
+        raise CallFailed("the answer does not say why it stopped, so it may be cut off")

@@ -1,0 +1,190 @@
+"""Turn a model's text into a decision, or say why that cannot be done.
+
+The text is untrusted: bounded in size, read as strict JSON, never evaluated. A server that was
+given a schema enforces its shape but no bounds, so every answer is validated here.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from dream.types import Action, Decision, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dream.types import Reply
+
+MAX_TEXT: Final = 65_536
+"""Longest answer that is read, in characters."""
+MAX_REASONING: Final = 4_000
+"""Longest reasoning that is kept; what is cut off is counted in a mark at its end."""
+
+_SAID_BY_STOP: Final[dict[str, Status]] = {
+    "max_tokens": "truncated",
+    "model_context_window_exceeded": "truncated",
+    "refusal": "model_refusal",
+}
+
+
+class Unreadable(Exception):  # noqa: N818 - a fact about a text, not an error of the program
+    """The text is not an answer; str() is the reason, fit to be shown to whoever wrote it."""
+
+
+Price = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    action: Action
+    strategy: str | None = Field(default=None, max_length=100)
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    stop: Price | None = None
+    target: Price | None = None
+    reasoning: str = ""
+
+
+def answer_schema(strategies: Sequence[str], *, allow_sell: bool) -> dict[str, Any]:
+    """JSON schema of an answer, in the subset that servers constrain by.
+
+    Reasoning comes first, so that a model that cannot think beforehand reasons before it decides.
+    Bounds are absent because the servers refuse schemas with them.
+    """
+    actions = ["BUY", "SELL", "HOLD", "CLOSE"] if allow_sell else ["BUY", "HOLD", "CLOSE"]
+    price = {"anyOf": [{"type": "number"}, {"type": "null"}]}
+    named = {"anyOf": [{"type": "string", "enum": list(strategies)}, {"type": "null"}]}
+    properties: dict[str, Any] = {
+        "reasoning": {"type": "string", "description": "two to four sentences"},
+        "action": {"type": "string", "enum": actions},
+        "strategy": {**named, "description": "needed for an entry, else null"},
+        "confidence": {"type": "number", "description": "0 to 1"},
+        "stop": {**price, "description": "price, or null for the board's"},
+        "target": {**price, "description": "price, or null for the board's"},
+    }
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def parse_answer(text: str, *, tolerant: bool = False) -> Decision:
+    """Read one answer.
+
+    Args:
+        text: one JSON object with `action` and, optionally, `strategy`, `confidence`, `stop`,
+            `target` and `reasoning`; nothing else in it. An unknown strategy or a SELL where shorts
+            are not allowed is read as it stands: the engine refuses the order.
+        tolerant: also take an object with prose or a code fence around it: what lies between the
+            first opening and the last closing brace.
+
+    Raises:
+        Unreadable: for every text that is not such an answer, and nothing else.
+    """
+    if len(text) > MAX_TEXT:
+        raise Unreadable(f"the answer has {len(text)} characters, at most {MAX_TEXT} are read")
+    if tolerant:
+        text = text[max(text.find("{"), 0) : text.rfind("}") + 1]
+    found = load_json(text)
+    if not isinstance(found, dict):
+        raise Unreadable(f"expected one JSON object, found {_kind(found)}")
+    try:
+        answer = _Answer.model_validate(found)
+    except ValidationError as error:
+        raise Unreadable(_explain(error)) from None
+    if answer.action in ("BUY", "SELL") and not answer.strategy:
+        raise Unreadable(f"strategy: {answer.action} needs the name of a strategy on the board")
+    return Decision(
+        action=answer.action,
+        strategy=well_formed(answer.strategy) if answer.strategy else None,
+        confidence=answer.confidence,
+        stop=answer.stop,
+        target=answer.target,
+        reasoning=_bounded(well_formed(answer.reasoning)),
+    )
+
+
+def read_reply(reply: Reply, *, tolerant: bool = False) -> Decision:
+    """The decision in a reply; a failed call, a refusal and a cut-off answer are no chosen HOLD.
+
+    Raises:
+        Unreadable: there is a whole answer and it cannot be read.
+    """
+    if reply.text is None:
+        return Decision(status="api_error")
+    if reply.stop_reason in _SAID_BY_STOP:
+        return Decision(status=_SAID_BY_STOP[reply.stop_reason])
+    return parse_answer(reply.text, tolerant=tolerant)
+
+
+def load_json(text: str) -> Any:
+    """Strict JSON: no NaN, no infinity, no key twice, no nesting that exhausts the stack.
+
+    Raises:
+        Unreadable: with the place of the first fault.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno} column {error.colno}"
+        raise Unreadable(f"not JSON: {error.msg} at {where}, found {_shown(text)}") from None
+    except RecursionError:
+        raise Unreadable("not an answer: nested too deeply") from None
+    except ValueError:  # what Python refuses to turn into an integer
+        raise Unreadable("not an answer: a number of thousands of digits") from None
+
+
+def well_formed(text: str) -> str:
+    """The text with every lone surrogate replaced, so that it can be written as UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    out = dict(pairs)
+    if len(out) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise Unreadable(f"the key {_shown(twice)} is there twice")
+    return out
+
+
+def _no_constant(name: str) -> None:
+    raise Unreadable(f"{name} is not a number that an answer may have")
+
+
+def _explain(error: ValidationError) -> str:
+    problems = error.errors(include_url=False, include_context=False)
+    lines = [
+        f"{_cut('.'.join(map(str, p['loc'])))}: {p['msg']}, found {_shown(p['input'])}"
+        for p in problems[:3]
+    ]
+    more = f" (and {len(problems) - 3} more)" if len(problems) > 3 else ""
+    return well_formed("; ".join(lines)) + more
+
+
+def _shown(value: object) -> str:
+    """A value as a message shows it; containers by name, for they may be deep."""
+    if isinstance(value, dict | list):
+        return _kind(cast("object", value))
+    return well_formed(_cut(repr(value)))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 84 else text[:80] + "..."
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, bool):
+        return "a boolean"
+    names = {type(None): "null", str: "a string", list: "a list", dict: "an object"}
+    return next((name for kind, name in names.items() if isinstance(value, kind)), "a number")
+
+
+def _bounded(text: str) -> str:
+    over = len(text) - MAX_REASONING
+    return text if over <= 0 else f"{text[:MAX_REASONING]} [{over} more characters cut]"

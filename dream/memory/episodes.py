@@ -1,0 +1,259 @@
+"""The door to closed trades: an episode is seen strictly after it became known, or not at all.
+
+Episodes wait in a queue that nobody is handed. A question at `now_ns` moves those known before it
+into columns, and what a recall function receives is made of these columns alone, so that neither a
+view's base nor any other way from it leads to a later episode. Questions never go back in time.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from dream.errors import InputError, LeakError
+from dream.memory.features import TREND, VOLATILITY, log_or_nan, situation_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    import numpy.typing as npt
+
+    from dream.types import Episode
+
+    Column = tuple[type[np.generic], Callable[[Episode], Any]]
+
+FEATURE_COLUMNS: Final[dict[str, Column]] = {
+    "known_ns": (np.int64, lambda e: e.known_ns),
+    "opened_ns": (np.int64, lambda e: e.opened_ns),
+    "atr_m15": (np.float64, lambda e: e.features.atr_m15),
+    "atr_d1": (np.float64, lambda e: e.features.atr_d1),
+    "log_atr_m15": (np.float64, lambda e: log_or_nan(e.features.atr_m15)),
+    "log_atr_d1": (np.float64, lambda e: log_or_nan(e.features.atr_d1)),
+    "sessions": (np.uint8, lambda e: e.features.sessions),
+    "trend": (np.uint8, lambda e: TREND.index(e.features.trend)),
+    "volatility": (np.uint8, lambda e: VOLATILITY.index(e.features.volatility)),
+    "situation": (np.uint8, lambda e: situation_of(e.features)),
+    "rsi": (np.float64, lambda e: e.features.rsi),
+    "distance": (np.float64, lambda e: _or_nan(e.features.distance)),
+    "weekday": (np.int8, lambda e: e.features.weekday),
+    "hour": (np.int8, lambda e: e.features.hour),
+    "side": (np.int8, lambda e: e.side),
+    "confidence": (np.float64, lambda e: _or_nan(e.confidence)),
+}
+"""What was known at the decision, and when its outcome was known. NaN stands for unknown.
+
+sessions is a bit set; trend and volatility are places in `words(name)`; situation is the three in
+one (see `features.situation_of`). There is also `strategy`, int32, a place in `words("strategy")`.
+"""
+
+OUTCOME_COLUMNS: Final[dict[str, Column]] = {
+    "pnl": (np.float64, lambda e: e.pnl),
+    "negative": (np.bool_, lambda e: e.pnl < 0.0),
+    "r": (np.float64, lambda e: _or_nan(e.r)),
+    "mae": (np.float64, lambda e: _or_nan(e.mae)),
+    "mfe": (np.float64, lambda e: _or_nan(e.mfe)),
+}
+"""What came of it: net money, whether it was lost, R, excursions. No similarity reads these."""
+
+COLUMNS: Final[dict[str, Column]] = {**FEATURE_COLUMNS, **OUTCOME_COLUMNS}
+
+_INT64 = 2**63
+_FIRST_CAPACITY = 64
+
+
+class Past:
+    """The episodes known by one moment, in the order of (known_ns, id). Satisfies EpisodeTable.
+
+    Holds published rows only; what is still hidden cannot be reached from here.
+    """
+
+    __slots__ = ("_before_ns", "_columns", "_cut", "_episodes", "_n", "_words")
+
+    def __init__(
+        self,
+        episodes: list[Episode],
+        columns: Mapping[str, npt.NDArray[Any]],
+        strategies: tuple[str, ...],
+        before_ns: int,
+    ) -> None:
+        self._episodes = episodes
+        self._columns = columns
+        self._words = {"strategy": strategies, "trend": TREND, "volatility": VOLATILITY}
+        self._before_ns = before_ns
+        self._n = len(episodes)
+        self._cut: dict[str, npt.NDArray[Any]] = {}
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __getitem__(self, row: int, /) -> Episode:
+        if not -self._n <= row < self._n:
+            raise IndexError(f"row {row} of a memory of {self._n} episodes")
+        episode = self._episodes[row % self._n]
+        assert episode.known_ns < self._before_ns, "an episode was read before it was known"
+        return episode
+
+    def column(self, name: str, /) -> npt.NDArray[Any]:
+        """(len(self),) read-only; names, dtypes and meanings stand at COLUMNS.
+
+        Raises:
+            KeyError: there is no such column.
+        """
+        cut = self._cut.get(name)
+        if cut is None:
+            if name not in self._columns:
+                raise KeyError(f"no column {name!r}; there are: {', '.join(self._columns)}")
+            cut = self._cut[name] = self._columns[name][: self._n]
+        return cut
+
+    def words(self, name: str, /) -> tuple[str, ...]:
+        """The words that the codes in column `strategy`, `trend` or `volatility` stand for."""
+        return self._words[name]
+
+
+class Memory:
+    """Closed trades, append-only. The only way to read them is `visible`."""
+
+    def __init__(self, imported: Iterable[Episode] = ()) -> None:
+        """Episodes of earlier runs, in any order; each stays hidden until it is known.
+
+        Raises:
+            InputError: an episode is impossible, or two have the same id.
+        """
+        self._waiting: list[tuple[int, str, Episode]] = []
+        self._ids: set[str] = set()
+        self._episodes: list[Episode] = []
+        self._strategies: dict[str, int] = {}
+        self._added_ns = self._asked_ns = -_INT64
+        for episode in imported:
+            self._admit(episode)
+            self._waiting.append((episode.known_ns, episode.id, episode))
+        heapq.heapify(self._waiting)
+        self._resize(_FIRST_CAPACITY)
+        self._table = Past(self._episodes, self._faces, (), self._asked_ns)
+
+    def __len__(self) -> int:
+        """Episodes held, visible or not."""
+        return len(self._ids)
+
+    def add(self, episode: Episode) -> None:
+        """Keep a trade that has just closed.
+
+        Raises:
+            LeakError: it became known before the newest trade or before a question that has been
+                asked, which should have seen it.
+            InputError: it is impossible, or its id is here already.
+        """
+        known = episode.known_ns
+        if known < self._added_ns or known < self._asked_ns:
+            raise LeakError(
+                f"episode {episode.id} was known at {known} ns and arrives after "
+                f"{'a trade' if known < self._added_ns else 'a question'} at "
+                f"{max(self._added_ns, self._asked_ns)} ns; add trades in the order in which they "
+                f"close, and earlier ones to Memory(imported)"
+            )
+        self._admit(episode)
+        self._added_ns = known
+        heapq.heappush(self._waiting, (known, episode.id, episode))
+
+    def visible(self, now_ns: int) -> Past:
+        """The episodes with known_ns < now_ns, strictly.
+
+        Raises:
+            LeakError: an earlier call asked for a later moment.
+        """
+        if now_ns < self._asked_ns:
+            raise LeakError(
+                f"memory was asked for {now_ns} ns after {self._asked_ns} ns; its questions must "
+                f"come in the order of time. Use a new Memory to look at an earlier moment"
+            )
+        self._asked_ns = now_ns
+        if self._waiting and self._waiting[0][0] < now_ns:
+            self._publish(now_ns)
+        assert not self._episodes or self._episodes[-1].known_ns < now_ns, "visible too early"
+        return self._table
+
+    def hidden(self, now_ns: int) -> int:
+        """How many episodes are held that are not yet known at now_ns. Counts as a question."""
+        self.visible(now_ns)
+        return len(self._waiting)
+
+    def _admit(self, episode: Episode) -> None:
+        _check(episode)
+        if episode.id in self._ids:
+            raise InputError(
+                f"episode {episode.id} (run {episode.run_id}, seq {episode.seq}) is in memory "
+                f"already; an imported file may hold this run's own trades: leave them out"
+            )
+        self._ids.add(episode.id)
+
+    def _publish(self, now_ns: int) -> None:
+        """Move what is known before now_ns into the columns, in the order of (known_ns, id)."""
+        batch: list[Episode] = []
+        while self._waiting and self._waiting[0][0] < now_ns:
+            batch.append(heapq.heappop(self._waiting)[2])
+        first = len(self._episodes)
+        last = first + len(batch)
+        if last > self._capacity:
+            self._resize(max(last, 2 * self._capacity))
+        codes = self._strategies
+        for episode in batch:
+            codes.setdefault(episode.strategy, len(codes))
+        self._store["strategy"][first:last] = [codes[episode.strategy] for episode in batch]
+        for name, (_, value) in COLUMNS.items():
+            self._store[name][first:last] = [value(episode) for episode in batch]
+        self._episodes += batch
+        self._table = Past(self._episodes, self._faces, tuple(codes), now_ns)
+
+    def _resize(self, capacity: int) -> None:
+        """New storage, and read-only faces of it that cannot be made writable again."""
+        n = len(self._episodes)
+        dtypes = {"strategy": np.int32, **{name: dtype for name, (dtype, _) in COLUMNS.items()}}
+        grown: dict[str, npt.NDArray[Any]] = {}
+        for name, dtype in dtypes.items():
+            grown[name] = np.zeros(capacity, dtype)
+            if n:
+                grown[name][:n] = self._store[name][:n]
+        self._capacity = capacity
+        self._store = grown
+        self._faces = {
+            name: np.frombuffer(array.data.toreadonly(), array.dtype)
+            for name, array in grown.items()
+        }
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _check(episode: Episode) -> None:
+    """Refuse what columns cannot hold or order.
+
+    Raises:
+        InputError: naming the episode and the field.
+    """
+    features = episode.features
+    if not episode.id:
+        raise InputError(f"episode of run {episode.run_id}, seq {episode.seq}: it has no id")
+    try:
+        situation_of(features)
+    except InputError as error:
+        raise InputError(f"episode {episode.id}: {error}") from None
+    for field, expected, found, good in (
+        ("known_ns", "nanoseconds in 64 bits", episode.known_ns, abs(episode.known_ns) < _INT64),
+        (
+            "opened_ns",
+            f"at most known_ns, {episode.known_ns}",
+            episode.opened_ns,
+            -_INT64 < episode.opened_ns <= episode.known_ns,
+        ),
+        ("pnl", "net money, finite", episode.pnl, math.isfinite(episode.pnl)),
+        ("side", "1 or -1", episode.side, episode.side in {1, -1}),
+        ("weekday", "0 to 6", features.weekday, 0 <= features.weekday < 7),
+        ("hour", "0 to 23", features.hour, 0 <= features.hour < 24),
+    ):
+        if not good:
+            raise InputError(f"episode {episode.id}: {field}: expected {expected}, found {found!r}")

@@ -1,0 +1,308 @@
+"""Which past trades are put before the agent: recall arms, and the check of any recall function.
+
+A recall function sees the episodes known by now and the features of the decision. What it returns
+is checked to have come from there. Similarity compares features only; it cannot read an outcome.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from dream.errors import DreamError, InputError, LeakError, SpecInvalid
+from dream.memory.balance import balance, quota
+from dream.memory.features import log_or_nan, situation_of
+from dream.types import Recalled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dream.types import EpisodeTable, RecallFn, RecallQuery
+
+COMPONENTS: Final = (
+    "atr_m15",
+    "atr_d1",
+    "sessions",
+    "trend",
+    "volatility",
+    "strategy",
+    "recency",
+)
+"""The parts of a score, each 0 ... 1; 0 where a side is unknown."""
+
+DAY_NS: Final = 86_400_000_000_000
+MIN_NEGATIVE_RATIO: Final = 0.20
+
+_UNREAD = np.zeros(0, np.bool_)
+_UNREAD.flags.writeable = False
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Of a similarity score: the weighted mean of its components.
+
+    The defaults give ATR, sessions and regime a third each.
+
+    Attributes:
+        atr_m15, atr_d1: exp(-|ln(a / b)| / bandwidth) of the two ATRs.
+        sessions: shared sessions over all sessions of either (Jaccard).
+        trend, volatility: 1 for the same regime word, else 0.
+        strategy: 1 for the strategy that is live now, else 0.
+        recency: exp(-age / recency_days), by the simulated clock.
+        bandwidth: |ln ratio| of two ATRs at which their proximity falls to 1/e.
+        recency_days: age at which recency falls to 1/e.
+
+    Raises:
+        SpecInvalid: a weight is negative or not finite, all are 0, or a scale is out of range.
+    """
+
+    atr_m15: float = 1.0
+    atr_d1: float = 1.0
+    sessions: float = 2.0
+    trend: float = 1.0
+    volatility: float = 1.0
+    strategy: float = 0.0
+    recency: float = 0.0
+    bandwidth: float = 0.5
+    recency_days: float = 90.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            low, high = (0.0, 1e6) if field.name in COMPONENTS else (1e-3, 1e6)
+            found = getattr(self, field.name)
+            if not isinstance(found, int | float) or not low <= found <= high:
+                raise SpecInvalid(
+                    f"memory.{field.name}: expected a number from {low:g} to {high:g}, "
+                    f"found {found!r}"
+                )
+        if not any(getattr(self, name) for name in COMPONENTS):
+            raise SpecInvalid(
+                f"memory: every weight is 0, so that all episodes are equally similar; give one of "
+                f"{', '.join(COMPONENTS)} a weight"
+            )
+
+    @property
+    def numbers(self) -> tuple[float, float, float, float, float, float, float, float, float]:
+        """As the search takes them: the weights, the bandwidth, the e-folding time in ns."""
+        return (
+            float(self.atr_m15),
+            float(self.atr_d1),
+            float(self.sessions),
+            float(self.trend),
+            float(self.volatility),
+            float(self.strategy),
+            float(self.recency),
+            float(self.bandwidth),
+            float(self.recency_days) * DAY_NS,
+        )
+
+
+DEFAULT_WEIGHTS: Final = Weights()
+
+
+def nothing(query: RecallQuery, past: EpisodeTable) -> list[Recalled]:
+    """No memory."""
+    del query, past
+    return []
+
+
+def most_similar(
+    query: RecallQuery, past: EpisodeTable, *, weights: Weights = DEFAULT_WEIGHTS
+) -> list[Recalled]:
+    """The k episodes whose features are most like the decision's; blind to their outcomes."""
+    k = min(query.k, len(past))
+    return _search(query, past, weights, k, 0)[0] if k > 0 else []
+
+
+def most_similar_balanced(
+    query: RecallQuery,
+    past: EpisodeTable,
+    *,
+    weights: Weights = DEFAULT_WEIGHTS,
+    min_negative_ratio: float = MIN_NEGATIVE_RATIO,
+) -> list[Recalled]:
+    """`most_similar`, with at least ceil(k * ratio) trades that lost money if there are so many."""
+    k = min(query.k, len(past))
+    if k <= 0:
+        return []
+    top, pool = _search(query, past, weights, k, quota(k, min_negative_ratio))
+    lost = past.column("negative")
+    report = balance(
+        top,
+        pool,
+        is_negative=lambda item: bool(lost[item.row]),
+        min_negative_ratio=min_negative_ratio,
+        score_key=operator.attrgetter("score"),
+    )
+    put_in = {item.row for item in report.injected}
+    return [
+        Recalled(item.row, item.id, item.score, item.components, "injected")
+        if item.row in put_in
+        else item
+        for item in report.items
+    ]
+
+
+def none(params: Mapping[str, float] | None = None) -> RecallFn:
+    """The arm without memory; it has no parameters."""
+    _known(params or {}, ())
+    return nothing
+
+
+def similarity(params: Mapping[str, float] | None = None) -> RecallFn:
+    """`most_similar` with some of its weights set.
+
+    Raises:
+        SpecInvalid: a parameter does not exist or is out of range.
+    """
+    given = _known(params or {}, _WEIGHT_NAMES)
+    return partial(most_similar, weights=Weights(**given)) if given else most_similar
+
+
+def hybrid(params: Mapping[str, float] | None = None) -> RecallFn:
+    """`most_similar_balanced` with some of its weights or `min_negative_ratio` set.
+
+    Raises:
+        SpecInvalid: a parameter does not exist or is out of range.
+    """
+    given = _known(params or {}, (*_WEIGHT_NAMES, "min_negative_ratio"))
+    ratio = given.pop("min_negative_ratio", MIN_NEGATIVE_RATIO)
+    try:
+        quota(1, ratio)
+    except ValueError as error:
+        raise SpecInvalid(f"memory.{error}") from None
+    return partial(most_similar_balanced, weights=Weights(**given), min_negative_ratio=ratio)
+
+
+RECALL: Final[dict[str, Callable[[Mapping[str, float] | None], RecallFn]]] = {
+    "none": none,
+    "similarity": similarity,
+    "hybrid": hybrid,
+}
+"""Arm to a function that makes its recall function from parameters."""
+
+_WEIGHT_NAMES = tuple(field.name for field in fields(Weights))
+
+
+def _known(params: Mapping[str, float], names: tuple[str, ...]) -> dict[str, float]:
+    for name in params:
+        if name not in names:
+            raise SpecInvalid(
+                f"memory.{name}: no such parameter; there are: {', '.join(names) or 'none'}"
+            )
+    return dict(params)
+
+
+def _search(
+    query: RecallQuery, past: EpisodeTable, weights: Weights, k: int, negatives: int
+) -> tuple[list[Recalled], list[Recalled]]:
+    """The k best, and as a pool the same with the best `negatives` that lost money added."""
+    from dream.memory.scan import search  # noqa: PLC0415 - numba, only where memory is read
+
+    features = query.features
+    strategy = -1
+    if weights.strategy and features.strategy is not None:
+        words = past.words("strategy")
+        strategy = words.index(features.strategy) if features.strategy in words else -1
+    asked = (
+        log_or_nan(features.atr_m15),
+        log_or_nan(features.atr_d1),
+        situation_of(features),
+        strategy,
+        query.now_ns,
+    )
+    rows, values = search(
+        past.column("situation"),
+        past.column("log_atr_m15"),
+        past.column("log_atr_d1"),
+        past.column("strategy"),
+        past.column("known_ns"),
+        past.column("negative") if negatives else _UNREAD,
+        asked,
+        weights.numbers,
+        k,
+        negatives,
+    )
+    counted = [
+        (name, place) for place, name in enumerate(COMPONENTS, 1) if getattr(weights, name) > 0.0
+    ]
+    found: dict[int, Recalled] = {}
+    for row, value in zip(rows.tolist(), values.tolist(), strict=True):
+        if row >= 0 and row not in found:
+            parts = {name: value[place] for name, place in counted}
+            found[row] = Recalled(row, past[row].id, value[0], parts)
+    pool = list(found.values())
+    return pool[:k], pool
+
+
+def checked(recall_fn: RecallFn, query: RecallQuery, past: EpisodeTable) -> list[Recalled]:
+    """What the function recalls, once it is known to have come from `past`.
+
+    Raises:
+        LeakError: an item is not an episode of `past`.
+        InputError: the function fails, or returns something other than at most k different items
+            with finite scores.
+    """
+    where = f"recall function {_name(recall_fn)} at decision {query.seq}"
+    try:
+        returned: Any = recall_fn(query, past)
+    except DreamError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"{where} failed: {type(error).__name__}: {error}{_origin(error)}"
+        ) from error
+    if not isinstance(returned, list):
+        raise InputError(f"{where}: expected a list of Recalled, found {type(returned).__name__}")
+    if len(returned) > query.k:
+        raise InputError(f"{where}: expected at most {query.k} items, found {len(returned)}")
+    out: list[Recalled] = []
+    seen: set[int] = set()
+    for item in returned:
+        if not isinstance(item, Recalled):
+            raise InputError(f"{where}: expected Recalled items, found {type(item).__name__}")
+        plain = _plain(item, where)
+        if not 0 <= plain.row < len(past) or past[plain.row].id != plain.id:
+            raise LeakError(
+                f"{where} returned row {plain.row} with id {plain.id!r}, which is not among the "
+                f"{len(past)} episodes it was given. Return rows of `past` with past[row].id only"
+            )
+        if plain.row in seen:
+            raise InputError(f"{where}: row {plain.row} is returned twice")
+        seen.add(plain.row)
+        out.append(plain)
+    return out
+
+
+def _plain(item: Recalled, where: str) -> Recalled:
+    """The same item in plain numbers, as a journal can hold it."""
+    try:
+        row, score = operator.index(item.row), float(item.score)
+        parts = {str(name): float(value) for name, value in item.components.items()}
+    except (TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"{where}: {item!r} has a part that is not a number: {error}") from error
+    if not math.isfinite(score) or not all(map(math.isfinite, parts.values())):
+        raise InputError(f"{where}: row {row}: expected finite scores, found {score} of {parts}")
+    return Recalled(row, item.id, score, parts, item.mark)
+
+
+def _name(function: Any) -> str:
+    while isinstance(function, partial):
+        function = function.func
+    home = getattr(function, "__module__", "")
+    return f"{home}:{getattr(function, '__qualname__', type(function).__qualname__)}"
+
+
+def _origin(error: Exception) -> str:
+    """Where it was raised, for the author of the function."""
+    trace = error.__traceback__
+    if trace is None:
+        return ""
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return f" ({trace.tb_frame.f_code.co_filename}, line {trace.tb_lineno})"

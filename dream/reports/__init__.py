@@ -1,0 +1,1 @@
+"""What a finished run says: statistics of its equity and trades, and the summary of them."""

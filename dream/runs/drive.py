@@ -1,0 +1,301 @@
+"""The one loop with input and output: advance, recall, ask, write down, submit."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from dream.engine.session import Asked, Done, OrderFilled, OrderRefused, Session, TradeClosed
+from dream.errors import RecallUnused
+from dream.memory import recall as recalling
+from dream.memory.features import features_of
+from dream.runs import records
+from dream.types import Decision, Episode, Features, RecallQuery, Reply, RunTable, Shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dream.memory.episodes import Memory
+    from dream.types import (
+        AskingDecider,
+        Decider,
+        Order,
+        Question,
+        Recalled,
+        RecallFn,
+        Snapshot,
+        Trade,
+    )
+
+
+class Record(Protocol):
+    """What the loop needs of a journal; it is checked against or appended to."""
+
+    @property
+    def digest(self) -> str: ...
+
+    @property
+    def counts(self) -> dict[str, int]: ...
+
+    def emit(self, record: Any, *, meta: dict[str, Any] | None = None) -> None: ...
+
+    def recorded_reply(
+        self, seq: int, purpose: str, turn: int, request: str
+    ) -> records.ReplyRecord | None: ...
+
+    def add_reply(
+        self, record: records.ReplyRecord, *, meta: dict[str, Any] | None, paid: bool
+    ) -> None: ...
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was counted on the way."""
+
+    statuses: Counter[str] = field(default_factory=Counter[str])
+    actions: Counter[str] = field(default_factory=Counter[str])
+    refused: Counter[str] = field(default_factory=Counter[str])
+    needs_equity: float | None = None
+    trades: list[Trade] = field(default_factory=list["Trade"])
+    decisions: int = 0
+    recall_calls: int = 0
+    recalled: int = 0
+    injected: int = 0
+    replies: int = 0
+    cost_usd: float | None = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """The edge's eyes: told of every decision, asked whether to stop, and the clock for `meta`."""
+
+    on_decision: Callable[[Tally, Snapshot], None] = lambda _tally, _ask: None
+    stop: Callable[[], bool] = lambda: False
+    now_iso: Callable[[], str | None] = lambda: None
+
+
+class Stopped(Exception):  # noqa: N818 - not an error: the user asked for it
+    """The watch asked to stop; the journal is whole and the run can be resumed."""
+
+
+@dataclass(slots=True)
+class Loop:
+    """One run being driven.
+
+    Attributes:
+        recall: None for no memory. k, seed: of the recall queries.
+    """
+
+    session: Session
+    memory: Memory
+    recall: RecallFn | None
+    decider: Decider | AskingDecider
+    record: Record
+    run_id: str
+    k: int = 5
+    seed: int = 0
+    watch: Watch = field(default_factory=Watch)
+    tally: Tally = field(default_factory=Tally)
+    _open: dict[int, tuple[Snapshot, Features, Decision]] = field(
+        default_factory=dict[int, "tuple[Snapshot, Features, Decision]"]
+    )
+
+    def run(self) -> str:
+        """Drive to the end; returns why it ended.
+
+        Raises:
+            Stopped: the watch asked to stop.
+            LeakError: a recall function returned what it was not given.
+            RecallUnused: a recall function was configured and never called.
+        """
+        while True:
+            event = self.session.advance()
+            if isinstance(event, Asked):
+                self._decide(event)
+            elif isinstance(event, OrderFilled | OrderRefused):
+                self._ordered(event.order)
+            elif isinstance(event, TradeClosed):
+                self._traded(event.trade)
+            elif isinstance(event, Done):
+                return self._close(event.why)
+
+    def _decide(self, asked: Asked) -> None:
+        ask = asked.snapshot
+        features = features_of(ask, None)
+        recalled, shown, pool = self._recall(ask, features)
+        decision = self._answer(ask, shown)
+        self.record.emit(
+            records.decision_record(
+                ask, decision, bar=asked.bar, obs=observation(ask), pool=pool, recalled=recalled
+            )
+        )
+        tally = self.tally
+        tally.decisions += 1
+        tally.statuses[decision.status] += 1
+        if decision.status == "ok":
+            tally.actions[decision.action] += 1
+            if decision.action in ("BUY", "SELL"):
+                if decision.strategy != features.strategy:
+                    features = features_of(ask, decision.strategy)
+                self._open = {ask.seq: (ask, features, decision)}
+        self.session.submit(decision)
+        self.watch.on_decision(tally, ask)
+        if self.watch.stop():
+            raise Stopped
+
+    def _recall(
+        self, ask: Snapshot, features: Features
+    ) -> tuple[list[Recalled], tuple[Shown, ...], int | None]:
+        if self.recall is None:
+            return [], (), None
+        past = self.memory.visible(ask.now_ns)
+        query = RecallQuery(ask.seq, ask.now_ns, features, self.k, self.seed)
+        recalled = recalling.checked(self.recall, query, past)
+        self.tally.recall_calls += 1
+        self.tally.recalled += len(recalled)
+        self.tally.injected += sum(item.mark == "injected" for item in recalled)
+        return recalled, tuple(Shown(past[item.row], item) for item in recalled), len(past)
+
+    def _answer(self, ask: Snapshot, shown: tuple[Shown, ...]) -> Decision:
+        decider = self.decider
+        if not is_asking(decider):
+            return cast("Decider", decider).decide(ask, shown)
+        decider = cast("AskingDecider", decider)
+        question, turn = decider.question(ask, shown), 0
+        while True:
+            answer = decider.answer(question, self._reply(decider, question, turn))
+            if isinstance(answer, Decision):
+                return answer
+            question, turn = answer, turn + 1
+
+    def _reply(self, decider: AskingDecider, question: Question, turn: int) -> Reply:
+        """The recorded reply to this question, or a new one that is written down first."""
+        recorded = self.record.recorded_reply(question.seq, question.purpose, turn, question.sha256)
+        if recorded is None:
+            started = self.watch.now_iso()
+            reply = decider.send(question)
+            meta = {"asked": started, "answered": self.watch.now_iso()} if decider.paid else None
+            line = records.reply_record(question, reply, turn)
+            self.record.add_reply(line, meta=meta, paid=decider.paid)
+        else:
+            reply = records.reply_of(recorded)
+        tally = self.tally
+        tally.replies += decider.paid
+        if decider.paid:
+            known = tally.cost_usd is not None and reply.cost_usd is not None
+            tally.cost_usd = tally.cost_usd + reply.cost_usd if known else None  # pyright: ignore[reportOperatorIssue]
+        return reply
+
+    def _ordered(self, order: Order) -> None:
+        self.record.emit(records.order_record(order))
+        if order.reason is not None:
+            self.tally.refused[order.reason] += 1
+            if order.needs_equity is not None:
+                self.tally.needs_equity = max(self.tally.needs_equity or 0.0, order.needs_equity)
+
+    def _traded(self, trade: Trade) -> None:
+        self.record.emit(records.trade_record(trade))
+        self.tally.trades.append(trade)
+        ask, features, decision = self._open.pop(trade.seq)
+        self.memory.add(episode(self.run_id, self.decider.name, trade, ask, features, decision))
+
+    def _close(self, why: str) -> str:
+        tally = self.tally
+        if self.recall is not None and tally.recall_calls == 0:
+            raise RecallUnused(
+                f"memory was configured and its recall function was never called in "
+                f"{tally.decisions} decisions; the run would pass as one with memory. "
+                f"Use --memory none, or an ask policy that asks."
+            )
+        assert len(self.memory) == len(tally.trades), "every closed trade is an episode"
+        self.record.emit(
+            records.ClosedRecord(
+                ended=cast("Any", why),
+                decisions=tally.decisions,
+                counts=cast("Any", self.record.counts),
+                final_equity=float(self.session.equity[-1]),
+                recall_calls=tally.recall_calls,
+                digest=self.record.digest,
+            )
+        )
+        return why
+
+
+def is_asking(decider: Decider | AskingDecider) -> bool:
+    """Whether the decider's answers come from outside and are written down as replies."""
+    return hasattr(decider, "send")
+
+
+def episode(
+    run_id: str, model: str, trade: Trade, ask: Snapshot, features: Features, decision: Decision
+) -> Episode:
+    """A closed trade as memory keeps it; the id is a hash of its provenance."""
+    identity = hashlib.blake2b(f"{run_id}:{trade.seq}".encode(), digest_size=8).hexdigest()
+    return Episode(
+        id=identity,
+        run_id=run_id,
+        model=model,
+        seq=trade.seq,
+        opened_ns=ask.now_ns,
+        known_ns=trade.known_ns,
+        features=features,
+        strategy=trade.strategy,
+        side=trade.side,
+        entry=trade.entry.price,
+        exit=trade.exit.price,
+        pnl=trade.pnl,
+        r=trade.r,
+        mae=trade.mae,
+        mfe=trade.mfe,
+        exit_reason=trade.exit.why,
+        confidence=decision.confidence,
+        reasoning=decision.reasoning,
+    )
+
+
+def observation(ask: Snapshot) -> str:
+    """Digest of all that the snapshot shows: 16 hex digits, equal only for equal snapshots."""
+    h = hashlib.blake2b(digest_size=8)
+    for array in (ask.window, ask.window_close_ns, ask.closed_at_minute):
+        h.update(array.data)
+    board = [
+        (r.strategy, r.live, r.stop, r.target, r.trigger, *r.levels.values(), r.entries_today)
+        for r in ask.board
+    ]
+    account = ask.account
+    recent = account.recent[-1].known_ns if account.recent else None
+    money = (account.cash, account.equity, account.trades, recent)
+    h.update(repr((ask.seq, ask.now_ns, ask.indicators, board, ask.position, money)).encode())
+    return h.hexdigest()
+
+
+def table(loop: Loop, ended: str) -> RunTable:
+    """What the reports need of the finished loop."""
+    session, tally, bars = loop.session, loop.tally, loop.session.bars
+    walked = len(session.equity)
+    return RunTable(
+        decider=loop.decider.name,
+        memory="",
+        decisions=tally.decisions,
+        decisions_by_status=dict(sorted(tally.statuses.items())),
+        actions=dict(sorted(tally.actions.items())),
+        setups=session.walked_setups(),
+        refused=dict(sorted(tally.refused.items())),
+        needs_equity=tally.needs_equity,
+        trades=tuple(tally.trades),
+        start_equity=session.terms.equity,
+        final_equity=float(session.equity[-1]),
+        equity=session.equity,
+        day=bars.day[:walked],
+        bars_from_ns=int(bars.t_close_ns[0]),
+        bars_to_ns=int(bars.t_close_ns[walked - 1]),
+        recall_calls=tally.recall_calls,
+        recalled=tally.recalled,
+        injected=tally.injected,
+        cost_usd=tally.cost_usd,
+        replies=tally.replies,
+        ended=ended,
+        digest=loop.record.digest,
+    )

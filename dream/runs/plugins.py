@@ -1,0 +1,108 @@
+"""Find what a name stands for: a registry entry or the user's own `module:function`."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from dream.errors import SpecInvalid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dream.types import RecallFn, Strategy
+
+
+def load(name: str, kind: str) -> Callable[..., Any]:
+    """The function that `module:function` names.
+
+    Raises:
+        SpecInvalid: the module cannot be imported, has no such name, or it is not callable.
+    """
+    module_name, _, attribute = name.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:  # noqa: BLE001 - a user's module may fail in any way
+        msg = f"{kind} {name}: cannot import {module_name}: {type(error).__name__}: {error}"
+        raise SpecInvalid(msg) from error
+    found = getattr(module, attribute, None)
+    if not callable(found):
+        what = "no such name" if found is None else f"a {type(found).__name__}, not a function"
+        raise SpecInvalid(f"{kind} {name}: {module_name} has {what} ({attribute!r})")
+    return cast("Callable[..., Any]", found)
+
+
+def source_hash(function: Callable[..., Any]) -> str | None:
+    """Hash of the file that a user's function is written in, None where there is none to read."""
+    while isinstance(function, partial):
+        function = function.func
+    try:
+        module = inspect.getmodule(function)
+        text = inspect.getsource(module if module is not None else function)
+    except (OSError, TypeError):
+        return None
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def strategies(
+    names: Sequence[str], params: Mapping[str, Mapping[str, float]]
+) -> dict[str, Strategy]:
+    """Board name to strategy with its parameters bound, in the order given.
+
+    Raises:
+        SpecInvalid: a name is unknown or given twice, or a parameter does not exist.
+    """
+    from dream.strategies import REGISTRY  # noqa: PLC0415 - numba is not needed to parse a spec
+
+    out: dict[str, Strategy] = {}
+    for name in names:
+        if ":" in name:
+            function, board_name = load(name, "strategy"), name.rpartition(":")[2]
+        elif name in REGISTRY:
+            function, board_name = REGISTRY[name], name
+        else:
+            msg = f"unknown strategy {name!r}; known: {', '.join(REGISTRY)}, or module:function"
+            raise SpecInvalid(msg)
+        if board_name in out:
+            raise SpecInvalid(f"strategy {board_name!r} is named twice")
+        given = params.get(name, {})
+        _check_params(name, function, given)
+        out[board_name] = cast("Strategy", partial(function, **given) if given else function)
+    return out
+
+
+def _check_params(name: str, function: Callable[..., Any], given: Mapping[str, float]) -> None:
+    known = [
+        p.name
+        for p in inspect.signature(function).parameters.values()
+        if p.kind is inspect.Parameter.KEYWORD_ONLY
+    ]
+    for key in given:
+        if key not in known:
+            msg = f"strategy {name} has no parameter {key!r}; it has: {', '.join(known) or 'none'}"
+            raise SpecInvalid(msg)
+
+
+def recall(name: str, params: Mapping[str, float]) -> RecallFn | None:
+    """The recall function of an arm, None for `none`.
+
+    Raises:
+        SpecInvalid: the arm or one of its parameters does not exist.
+    """
+    if name == "none":
+        if params:
+            raise SpecInvalid(f"memory none has no parameters, found {', '.join(params)}")
+        return None
+    if ":" in name:
+        function = load(name, "recall function")
+        _check_params(name, function, params)
+        return cast("RecallFn", partial(function, **params) if params else function)
+    from dream.memory.recall import RECALL  # noqa: PLC0415 - loads numba
+
+    if name not in RECALL:
+        known = ", ".join(RECALL)
+        raise SpecInvalid(f"unknown recall function {name!r}; known: {known}, or module:function")
+    return RECALL[name](params)

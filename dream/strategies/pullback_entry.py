@@ -1,0 +1,139 @@
+"""PullbackEntry: a deep dip after a break of the morning's high."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dream.indicators import atr_d1, jit, read_only, session_range, to_ticks
+from dream.strategies.levels import M5_FACTOR, check_factors, stop_buffer, whole
+from dream.types import F8, I1, I4, MISSING, Setups
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from dream.types import F8, I1, I4, Bars
+
+_NAME = "PullbackEntry"
+
+
+def pullback_entry(  # noqa: PLR0913 - every number of the rule is a named parameter
+    bars: Bars,
+    *,
+    range_atr: float = 0.35,
+    dip_atr: float = 0.30,
+    dip_retrace: float = 0.60,
+    stop_atr: float = 0.25,
+    m5_factor: float = M5_FACTOR,
+    target_risk: float = 2.0,
+    session_from: float = 0,
+    session_to: float = 420,
+    window_to: float = 960,
+    expires_minute: float = 960,
+    entries_per_day: float = 1,
+) -> Setups:
+    """Long at the first deep dip after a close above the session's high. Buy only.
+
+    The swing is the highest high since and including the first close above the session's high, in
+    session_to < close minute < window_to. Each later bar is tested first and then updates it. A bar
+    is live where low < swing - dip_atr * ATR(14, D1) and
+    low <= swing - dip_retrace * (swing - session high); then the day is done. A day whose range is
+    under range_atr * ATR(14, D1) has no live bar.
+    Stop: low of the session - b, in ticks. Target: close + target_risk * (close - stop).
+    b = 0.25 * ATR(14, M5); on M15 bars alone b = 0.25 * ATR(14, M15) * sqrt(1/3).
+    Trigger and swing_high are what the next low is measured by; on a live bar, what its own was.
+
+    Args:
+        bars: a series of 15 minutes or finer.
+        range_atr: narrowest range, as a share of ATR D1.
+        dip_atr: how far under the swing a low must be, as a share of ATR D1.
+        dip_retrace: the same, as a share of the swing's height above the session's high.
+        stop_atr: the 0.25 of b.
+        m5_factor: the sqrt(1/3) of b, ATR M5 as a share of ATR M15.
+        target_risk: distance of the target from the close, in risks.
+        session_from: minute at which the session starts.
+        session_to: minute at which the session ends and the window starts.
+        window_to: minute at which the window ends.
+        expires_minute: forced close, 0 for never.
+        entries_per_day: fills allowed per trading day, 0 for no limit.
+
+    Raises:
+        SpecInvalid: a parameter is out of range.
+        BarsInvalid: the bars are coarser than 15 minutes.
+    """
+    check_factors(
+        _NAME,
+        range_atr=range_atr,
+        dip_atr=dip_atr,
+        dip_retrace=dip_retrace,
+        stop_atr=stop_atr,
+        m5_factor=m5_factor,
+        target_risk=target_risk,
+    )
+    end = whole(_NAME, "session_to", session_to)
+    session = session_range(bars, whole(_NAME, "session_from", session_from), end)
+    known = session.high != MISSING
+    day_atr, close = atr_d1(bars), bars.px[:, 3]
+    until = whole(_NAME, "window_to", window_to, least=end + 1)
+    window = (bars.minute > end) & (bars.minute < until)
+    shares = (float(dip_atr), float(dip_retrace))
+    dips, swing = _walk(bars.px, bars.day, window & known, session.high, day_atr, shares)
+    live = dips * (session.range >= range_atr * day_atr)
+    room = stop_buffer(bars, stop_atr, m5_factor)
+    stop = to_ticks(np.where(known, session.low - room, np.nan))
+    risk = close - np.where(stop != MISSING, stop, np.nan)
+    top = np.where(swing != MISSING, swing, np.nan)
+    dip = np.maximum(dip_atr * day_atr, dip_retrace * (top - session.high))
+    return Setups(
+        live=read_only(live),
+        stop=stop,
+        target=to_ticks(close + target_risk * risk),
+        trigger=to_ticks(top - dip),
+        levels={
+            "session_high": session.high,
+            "session_low": session.low,
+            "session_range": session.range,
+            "swing_high": read_only(swing),
+            "atr_d1": to_ticks(day_atr),
+        },
+        expires_minute=whole(_NAME, "expires_minute", expires_minute),
+        entries_per_day=whole(_NAME, "entries_per_day", entries_per_day),
+    )
+
+
+@jit
+def _walk(
+    px: I4,
+    day: I4,
+    watched: npt.NDArray[np.bool_],
+    session_high: I4,
+    day_atr: F8,
+    dip: tuple[float, float],
+) -> tuple[I1, I4]:
+    dip_atr, dip_retrace = dip
+    dips = np.zeros(len(px), dtype=np.int8)
+    swing = np.full(len(px), MISSING, dtype=np.int32)
+    top = 0
+    broken = False
+    done = False
+    for i in range(len(px)):
+        if i == 0 or day[i] != day[i - 1]:
+            broken = False
+            done = False
+        if done or not watched[i]:
+            continue
+        if not broken:
+            if px[i, 3] > session_high[i]:
+                broken = True
+                top = px[i, 1]
+        elif px[i, 2] < top - dip_atr * day_atr[i] and px[i, 2] <= top - dip_retrace * (
+            top - session_high[i]
+        ):
+            dips[i] = 1
+            done = True
+        else:
+            top = max(top, px[i, 1])
+        if broken:
+            swing[i] = top
+    return dips, swing

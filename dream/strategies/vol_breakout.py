@@ -1,0 +1,87 @@
+"""VolBreakout: a close well above a wide enough morning range."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dream.indicators import atr_d1, read_only, session_range, to_ticks
+from dream.strategies.levels import M5_FACTOR, check_factors, stop_buffer, whole
+from dream.types import MISSING, Setups
+
+if TYPE_CHECKING:
+    from dream.types import Bars
+
+_NAME = "VolBreakout"
+
+
+def vol_breakout(  # noqa: PLR0913 - every number of the rule is a named parameter
+    bars: Bars,
+    *,
+    range_atr: float = 0.30,
+    break_atr: float = 0.15,
+    stop_atr: float = 0.25,
+    m5_factor: float = M5_FACTOR,
+    target_range: float = 3.5,
+    session_from: float = 0,
+    session_to: float = 420,
+    window_to: float = 840,
+    expires_minute: float = 1260,
+    entries_per_day: float = 1,
+) -> Setups:
+    """Long where a bar closes above the session's high by a share of ATR D1. Buy only.
+
+    Live: session_to < close minute < window_to, range >= range_atr * ATR(14, D1) and
+    close > high + break_atr * ATR(14, D1), all of the same trading day's session.
+    Stop: low - b. Target: close + target_range * range.
+    b = 0.25 * ATR(14, M5); on M15 bars alone b = 0.25 * ATR(14, M15) * sqrt(1/3).
+
+    Args:
+        bars: a series of 15 minutes or finer.
+        range_atr: narrowest range, as a share of ATR D1.
+        break_atr: how far above the high a close must be, as a share of ATR D1.
+        stop_atr: the 0.25 of b.
+        m5_factor: the sqrt(1/3) of b, ATR M5 as a share of ATR M15.
+        target_range: distance of the target from the close, in ranges.
+        session_from: minute at which the session starts.
+        session_to: minute at which the session ends and the window starts.
+        window_to: minute at which the window ends.
+        expires_minute: forced close, 0 for never.
+        entries_per_day: fills allowed per trading day, 0 for no limit.
+
+    Raises:
+        SpecInvalid: a parameter is out of range.
+        BarsInvalid: the bars are coarser than 15 minutes.
+    """
+    check_factors(
+        _NAME,
+        range_atr=range_atr,
+        break_atr=break_atr,
+        stop_atr=stop_atr,
+        m5_factor=m5_factor,
+        target_range=target_range,
+    )
+    end = whole(_NAME, "session_to", session_to)
+    session = session_range(bars, whole(_NAME, "session_from", session_from), end)
+    known = session.high != MISSING
+    day_atr, close = atr_d1(bars), bars.px[:, 3]
+    threshold = np.where(known, session.high + break_atr * day_atr, np.nan)
+    until = whole(_NAME, "window_to", window_to, least=end + 1)
+    window = (bars.minute > end) & (bars.minute < until)
+    live = window & (session.range >= range_atr * day_atr) & (close > threshold)
+    stop = session.low - stop_buffer(bars, stop_atr, m5_factor)
+    return Setups(
+        live=read_only(live.astype(np.int8)),
+        stop=to_ticks(np.where(known, stop, np.nan)),
+        target=to_ticks(np.where(known, close + target_range * session.range, np.nan)),
+        trigger=to_ticks(threshold),
+        levels={
+            "session_high": session.high,
+            "session_low": session.low,
+            "session_range": session.range,
+            "atr_d1": to_ticks(day_atr),
+        },
+        expires_minute=whole(_NAME, "expires_minute", expires_minute),
+        entries_per_day=whole(_NAME, "entries_per_day", entries_per_day),
+    )
