@@ -42,7 +42,7 @@ def _market(days: int, first: str) -> np.ndarray:
     return np.array(opens, np.int64)
 
 
-MARKET = _market(150, "2024-01-01T00:00")
+MARKET = _market(700, "2024-01-01T00:00")
 """Open times (trading-clock minutes) of 15-minute bars: weekdays, 01:00 to 24:00, 92 a day."""
 
 
@@ -160,10 +160,10 @@ def walk(rng: np.random.Generator, n: int, *, base: int, scale: int) -> np.ndarr
     return (px + max(0, 1 - int(px.min()))).astype(np.int32)
 
 
-def times(rng: np.random.Generator, n: int) -> np.ndarray:
+def times(rng: np.random.Generator, n: int, kind: str = "") -> np.ndarray:
     """(n,) open times: a full grid, one with holes, or a sparse one that crosses days and weeks."""
     steps = np.ones(n, np.int64)
-    kind = pick(rng, "full", "holes", "sparse")
+    kind = kind or pick(rng, "full", "holes", "sparse")
     if kind == "holes":
         steps += (rng.random(n) < 0.15) * rng.integers(1, 5, n)
     elif kind == "sparse":
@@ -272,14 +272,20 @@ def decisions(
     return tuple(out)
 
 
-def scene(seed: int, *, longest: int = 40) -> Scene:
-    """A whole scene from one number; the same number gives the same scene."""
+def scene(seed: int, *, length: tuple[int, int] = (1, 40), kind: str = "") -> Scene:
+    """A whole scene from one number; the same number gives the same scene.
+
+    Args:
+        seed: the number.
+        length: least and most bars.
+        kind: of the time grid, full, holes or sparse; drawn if left out.
+    """
     rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, longest + 1))
+    n = int(rng.integers(length[0], length[1] + 1))
     scale = pick(rng, 2, 8, 40)
     bars = make_bars(
         walk(rng, n, base=pick(rng, 50, 2_000, 200_000), scale=scale),
-        opens=times(rng, n),
+        opens=times(rng, n, kind),
         spread=spreads(rng, n, scale),
         instrument=instrument(rng),
         in_ticks=True,
@@ -297,6 +303,11 @@ def scene(seed: int, *, longest: int = 40) -> Scene:
         decisions(rng, close, scale, names, flat=False),
         int(rng.integers(1, n + 1)) if rng.random() < 0.2 else None,
     )
+
+
+def rule_scene(seed: int) -> Scene:
+    """A scene of months: the rules do nothing before every value that is shown exists."""
+    return scene(seed, length=(400, 700), kind="sparse")
 
 
 def seeds() -> st.SearchStrategy[int]:

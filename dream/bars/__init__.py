@@ -10,8 +10,6 @@ from dataclasses import asdict
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from dream.bars.clocks import trading_clock
 from dream.types import Bars
 
@@ -39,10 +37,10 @@ def series(
     """
     minute, day = trading_clock(t_open_ns, bar_ns)
     t_close_ns = t_open_ns + bar_ns
-    owned = [np.array(a, order="C") for a in (px, spread, volume)]
-    for a in (t_close_ns, minute, day, *owned):
+    px, spread, volume = px.copy(), spread.copy(), volume.copy()
+    for a in (t_close_ns, minute, day, px, spread, volume):
         a.flags.writeable = False
-    return Bars(instrument, bar_ns, t_close_ns, minute, day, *owned)
+    return Bars(instrument, bar_ns, t_close_ns, minute, day, px, spread, volume)
 
 
 def content_hash(bars: Bars) -> str:
@@ -61,5 +59,5 @@ def content_hash(bars: Bars) -> str:
         (bars.spread, "<i4"),
         (bars.volume, "<f8"),
     ):
-        digest.update(np.ascontiguousarray(a, dtype=dtype))
+        digest.update(a.astype(dtype).tobytes())
     return digest.hexdigest()

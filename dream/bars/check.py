@@ -28,6 +28,7 @@ STEPS_OF_ANOTHER_LENGTH: Final = 12
 minutes without a bar are common in M1 files, but not in so regular a pattern."""
 DAYS_OF_ANOTHER_LENGTH: Final = 3
 """So are this many equal steps of a day or more (daily bars at the head of an hourly file)."""
+MEND: Final = "mend or leave out the row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,31 +49,42 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Raw:
-    """Rows as a file gives them; nothing is believed yet.
-
-    Attributes:
-        path: the file, for messages. first_row: number of the first of these rows.
-        t_open_ns: (n,) int64, open time UTC.
-        px: (n, 4) float64, open, high, low, close in quote currency.
-        spread: (n,) float64, in the unit that the file uses. volume: (n,) float64.
-    """
+class Stamps:
+    """Where rows are: the file, the number of the first of them, (n,) int64 open times UTC."""
 
     path: str
     first_row: int
     t_open_ns: I8
+
+    def refuse(self, row: int, found: str, expected: str) -> NoReturn:
+        """Raise BarsInvalid for the row at this index."""
+        found = f"({iso(int(self.t_open_ns[row]))}) {found}"
+        refuse(self.path, self.first_row + row, found, expected)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Raw:
+    """Rows as a file gives them; nothing is believed yet.
+
+    Attributes:
+        at: the rows' places and open times.
+        px: (n, 4) float64, open, high, low, close in quote currency.
+        spread: (n,) float64, in the unit that the file uses. volume: (n,) float64.
+        unused: names of the file's other columns.
+    """
+
+    at: Stamps
     px: F8
     spread: F8
     volume: F8
+    unused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
     """Rows in ticks. px: (n, 4) int32. spread: (n,) int32. rounded: rows that rounding changed."""
 
-    path: str
-    first_row: int
-    t_open_ns: I8
+    at: Stamps
     px: I4
     spread: I4
     volume: F8
@@ -84,79 +96,69 @@ def refuse(path: str, row: int, found: str, expected: str) -> NoReturn:
     raise BarsInvalid(f"{path}, row {row}: {found}; {expected}")
 
 
-def stamps(values: I8, unit_ns: int, path: str, first_row: int) -> I8:
-    """(n,) stamps in units since 1970 as nanoseconds; one outside 1900 to 2199 is refused."""
+def _first(bad: npt.NDArray[np.bool_]) -> int | None:
+    return int(bad.argmax()) if bad.any() else None
+
+
+def nanoseconds(values: I8, unit_ns: int, path: str, first_row: int) -> Stamps:
+    """(n,) stamps in units since 1970 as nanoseconds.
+
+    Raises:
+        BarsInvalid: a stamp is outside 1900 to 2199, where sums of nanoseconds could overflow.
+    """
     low, high = (year_start_ns(year) // unit_ns for year in (FIRST_YEAR, LAST_YEAR + 1))
     row = _first((values < low) | (values >= high))
     if row is not None:
         found = f"the stamp lies outside {FIRST_YEAR} to {LAST_YEAR}"
         refuse(path, first_row + row, found, "correct its year or its unit")
-    return values * unit_ns
-
-
-def _refuse(rows: Raw | Rows, row: int, found: str, expected: str) -> NoReturn:
-    when = iso(int(rows.t_open_ns[row]))
-    raise BarsInvalid(f"{rows.path}, row {rows.first_row + row} ({when}): {found}; {expected}")
-
-
-def _first(bad: npt.NDArray[np.bool_]) -> int | None:
-    return int(bad.argmax()) if bad.any() else None
+    return Stamps(path, first_row, values * unit_ns)
 
 
 def in_ticks(raw: Raw, reading: Reading) -> Rows:
     """The rows in whole ticks: floor(price / tick + 0.5).
 
     Raises:
-        BarsInvalid: a value that is missing, infinite, negative or
-            too large, or (unless rounding was asked for) off the tick grid.
+        BarsInvalid: a value is missing, infinite, negative or too large, or (unless rounding was
+            asked for) off the tick grid.
     """
     tick = reading.instrument.tick
-    spread_unit = tick if reading.spread_unit == "price" else 1.0
     columns = [(PRICES[k], raw.px[:, k], tick) for k in range(4)]
-    columns.append(("spread", raw.spread, spread_unit))
-    changed = np.zeros(len(raw.t_open_ns), np.bool_)
-    ticks = np.empty((len(raw.t_open_ns), 5), np.int32)
+    columns.append(("spread", raw.spread, tick if reading.spread_unit == "price" else 1.0))
+    changed = np.zeros(len(raw.at.t_open_ns), np.bool_)
+    ticks = np.empty((len(changed), 5), np.int32)
     for k, (name, column, unit) in enumerate(columns):
-        _check_amount(raw, name, column, unit)
+        _check_amount(raw.at, name, column, unit)
         scaled = column / unit
         whole = np.floor(scaled + 0.5)
         off = np.abs(scaled - whole) > GRID_TOLERANCE
         row = _first(off)
         if row is not None and not reading.rounding:
-            _refuse(
-                raw,
+            raw.at.refuse(
                 row,
                 f"{name} {column[row]} is off the tick grid of {unit:g}",
-                "import the file with --round to round every price (they are counted),"
-                " or give the right --tick",
+                "round every price to it with dream bars import --round (the rows are counted), or"
+                " give the right --tick",
             )
         changed |= off
         ticks[:, k] = whole
-    _check_amount(raw, "volume", raw.volume, 0.0)
-    return Rows(
-        raw.path,
-        raw.first_row,
-        raw.t_open_ns,
-        np.ascontiguousarray(ticks[:, :4]),
-        ticks[:, 4].copy(),
-        raw.volume,
-        int(changed.sum()),
-    )
+    _check_amount(raw.at, "volume", raw.volume, None)
+    px, spread = np.ascontiguousarray(ticks[:, :4]), ticks[:, 4].copy()
+    return Rows(raw.at, px, spread, raw.volume, int(changed.sum()))
 
 
-def _check_amount(raw: Raw, name: str, column: F8, unit: float) -> None:
+def _check_amount(at: Stamps, name: str, column: F8, unit: float | None) -> None:
     """A column of numbers, neither missing nor negative; with a unit, within int32 ticks."""
     row = _first(~np.isfinite(column))
     if row is not None:
         expected = "expected a number" if name in PRICES else "expected a number, 0 where unknown"
-        _refuse(raw, row, f"{name} is missing, NaN or infinite", expected)
+        at.refuse(row, f"{name} is missing, NaN or infinite", expected)
     row = _first(column < 0)
     if row is not None:
-        _refuse(raw, row, f"{name} {column[row]} is negative", "mend or leave out the row")
+        at.refuse(row, f"{name} {column[row]} is negative", MEND)
     row = _first(column > MAX_TICKS * unit) if unit else None
     if row is not None:
-        limit = f"{MAX_TICKS} ticks of {unit:g}"
-        _refuse(raw, row, f"{name} {column[row]} is beyond {limit}", "give the right --tick")
+        found = f"{name} {column[row]} is beyond {MAX_TICKS} ticks of {unit:g}"
+        at.refuse(row, found, "give the right --tick")
 
 
 def check_rows(rows: Rows, after_ns: int | None = None) -> None:
@@ -170,50 +172,38 @@ def check_rows(rows: Rows, after_ns: int | None = None) -> None:
         BarsInvalid: a price below one tick, a high or low that the bar contradicts, a negative
             spread or volume, a stamp twice or out of order.
     """
-    row = _first((rows.px <= 0).any(axis=1))
+    row = _first(rows.px.min(axis=1) <= 0)
     if row is not None:
         k = int((rows.px[row] <= 0).argmax())
-        _refuse(
-            rows,
-            row,
-            f"{PRICES[k]} of {rows.px[row, k]} ticks is not positive",
-            "expected at least one tick; mend or leave out the row",
-        )
+        found = f"{PRICES[k]} of {rows.px[row, k]} ticks is not positive"
+        rows.at.refuse(row, found, f"expected at least one tick; {MEND}")
     o, h, l, c = rows.px.T
-    for name, bad, side in (
-        ("high", h < np.maximum(o, c), "below"),
-        ("low", l > np.minimum(o, c), "above"),
+    for name, side, bad in (
+        ("high", "below", h < np.maximum(o, c)),
+        ("low", "above", l > np.minimum(o, c)),
     ):
         row = _first(bad)
         if row is not None:
             shown = ", ".join(f"{p} {x}" for p, x in zip(PRICES, rows.px[row], strict=True))
-            _refuse(
-                rows,
-                row,
-                f"{name} is {side} the open or the close (in ticks: {shown})",
-                "expected low <= open, close <= high; mend or leave out the row",
-            )
+            found = f"{name} is {side} the open or the close (in ticks: {shown})"
+            rows.at.refuse(row, found, f"expected low <= open, close <= high; {MEND}")
     row = _first((rows.spread < 0) | ~(rows.volume >= 0) | np.isinf(rows.volume))
     if row is not None:
-        found = f"spread {rows.spread[row]} ticks, volume {rows.volume[row]}"
-        _refuse(rows, row, found, "expected numbers that are not negative")
-    _check_order(rows, after_ns)
+        found = f"spread is {rows.spread[row]} ticks and volume {rows.volume[row]}"
+        rows.at.refuse(row, found, "expected numbers that are not negative")
+    _check_order(rows.at, after_ns)
 
 
-def _check_order(rows: Rows, after_ns: int | None) -> None:
-    t = rows.t_open_ns
+def _check_order(at: Stamps, after_ns: int | None) -> None:
+    t = at.t_open_ns
     before = np.concatenate(([t[0] - 1 if after_ns is None else after_ns], t[:-1]))
     row = _first(t <= before)
     if row is None:
         return
     if t[row] == before[row]:
-        _refuse(rows, row, "the stamp is the same as in the row before", "leave out one of them")
-    _refuse(
-        rows,
-        row,
-        f"the stamp is earlier than {iso(int(before[row]))} in the row before",
-        "sort the file by time, oldest first",
-    )
+        at.refuse(row, "the stamp is the same as in the row before", "leave out one of them")
+    found = f"the stamp is earlier than {iso(int(before[row]))} in the row before"
+    at.refuse(row, found, "sort the file by time, oldest first")
 
 
 def steps(t_open_ns: I8) -> dict[int, int]:
@@ -234,52 +224,45 @@ def bar_length(counted: Mapping[int, int], path: str) -> int:
             f"{path}: one row says nothing about the length of a bar; expected at least two rows"
         )
     bar_ns = min(counted, key=lambda step: (-counted[step], step))
-    if bar_ns % MINUTE_NS or bar_ns > DAY_MIN * MINUTE_NS or DAY_MIN * MINUTE_NS % bar_ns:
+    day_ns = DAY_MIN * MINUTE_NS
+    if bar_ns <= 0 or bar_ns % MINUTE_NS or day_ns % bar_ns:
         raise BarsInvalid(
-            f"{path}: the most common distance between rows is {bar_ns / MINUTE_NS:g} minutes;"
-            " expected bars of one minute to one day that divide a day"
+            f"{path}: the bars are {bar_ns / MINUTE_NS:g} minutes long (the most common distance"
+            " between rows); expected one minute to one day, a whole number of times in a day"
         )
     return bar_ns
 
 
-def check_grid(rows: Rows, bar_ns: int) -> None:
+def check_grid(at: Stamps, bar_ns: int) -> None:
     """Every stamp is a multiple of the bar length, by UTC or else by the trading clock.
 
     Raises:
         BarsInvalid: a stamp lies between the multiples.
     """
-    phase = rows.t_open_ns % bar_ns
+    phase = at.t_open_ns % bar_ns
     if phase.any():
-        minute, _ = trading_clock(rows.t_open_ns, 0)
-        since_day_start_ns = minute.astype(np.int64) * MINUTE_NS + rows.t_open_ns % MINUTE_NS
+        minute, _ = trading_clock(at.t_open_ns, 0)
+        since_day_start_ns = minute.astype(np.int64) * MINUTE_NS + at.t_open_ns % MINUTE_NS
         phase = min(phase, since_day_start_ns % bar_ns, key=np.count_nonzero)
     row = _first(phase != 0)
     if row is not None:
-        _refuse(
-            rows,
-            row,
-            f"the stamp is off the grid of {bar_ns // MINUTE_NS}-minute bars",
-            "expected open times that are multiples of the bar length; mend or leave out the row",
-        )
+        found = f"the stamp is off the grid of {bar_ns // MINUTE_NS}-minute bars"
+        at.refuse(row, found, f"expected open times that are multiples of the bar length; {MEND}")
 
 
-def check_one_length(rows: Rows, bar_ns: int) -> None:
+def check_one_length(at: Stamps, bar_ns: int) -> None:
     """No run of longer bars among the others, where the bar length was found by counting.
 
     Raises:
         BarsInvalid: so many equal steps in a row are bars of another length, not missing bars.
     """
-    step = np.diff(rows.t_open_ns)
-    for length, shortest in ((STEPS_OF_ANOTHER_LENGTH, 0), (DAYS_OF_ANOTHER_LENGTH, DAY_MIN)):
-        row = _first_run(step, length, bar_ns, shortest * MINUTE_NS)
+    step = np.diff(at.t_open_ns)
+    for length, shortest_min in ((STEPS_OF_ANOTHER_LENGTH, 0), (DAYS_OF_ANOTHER_LENGTH, DAY_MIN)):
+        row = _first_run(step, length, bar_ns, shortest_min * MINUTE_NS)
         if row is not None:
-            _refuse(
-                rows,
-                row,
-                f"bars of {step[row] // MINUTE_NS} minutes begin"
-                f" among bars of {bar_ns // MINUTE_NS} minutes",
-                "expected one bar length in a file; split it",
-            )
+            minutes, others = step[row] // MINUTE_NS, bar_ns // MINUTE_NS
+            found = f"bars of {minutes} minutes begin in a file of {others}-minute bars"
+            at.refuse(row, found, "expected one bar length in a file; split it")
 
 
 def _first_run(step: I8, length: int, bar_ns: int, shortest_ns: int) -> int | None:
@@ -287,7 +270,7 @@ def _first_run(step: I8, length: int, bar_ns: int, shortest_ns: int) -> int | No
     if len(step) < length:
         return None
     windows = np.lib.stride_tricks.sliding_window_view(step, length)
-    foreign = (step[: len(windows)] != bar_ns) & (step[: len(windows)] >= shortest_ns)
-    candidates = np.flatnonzero(foreign)
+    head = step[: len(windows)]
+    candidates = np.flatnonzero((head != bar_ns) & (head >= shortest_ns))
     equal = (windows[candidates] == windows[candidates, :1]).all(axis=1)
     return int(candidates[equal.argmax()]) if equal.any() else None

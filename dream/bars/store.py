@@ -1,8 +1,8 @@
 """Bar files: the Parquet layout of dream, plain files with UTC stamps, and writing all or nothing.
 
-A dream file holds `timestamp` (open time, nanoseconds UTC), `open_ticks`, `high_ticks`, `low_ticks`,
-`close_ticks`, `spread_ticks` (int32) and `volume` (float64). Its metadata holds `dream.schema`,
-`dream.instrument` (JSON), `dream.bar_ns` and `dream.source_clock`.
+A dream file holds `timestamp` (open time, nanoseconds UTC), `open_ticks`, `high_ticks`,
+`low_ticks`, `close_ticks`, `spread_ticks` (int32) and `volume` (float64). Its metadata holds
+`dream.schema`, `dream.instrument` (JSON), `dream.bar_ns` and `dream.source_clock`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dream.bars import check, content_hash, importers, series
-from dream.bars.check import Reading, Rows
+from dream.bars.check import Reading, Rows, Stamps
 from dream.bars.clocks import iso
 from dream.errors import BarsInvalid, InputError, SchemaUnknown
 from dream.types import Instrument
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from dream.types import Bars
 
@@ -44,6 +44,11 @@ _COLUMNS: Final = pa.schema(
         pa.field("volume", pa.float64(), nullable=False),
     ]
 )
+_ENCODINGS: Final = {
+    name: "BYTE_STREAM_SPLIT" if name == "volume" else "DELTA_BINARY_PACKED"
+    for name in _COLUMNS.names
+}
+"""A third of the size of the defaults on five years of gold, and read faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +92,18 @@ def read(
     else:
         rows, bar_ns, kind = _stored(path), label.bar_ns, _agreed(label, instrument, path)
     check.check_rows(rows)
+    t = rows.at.t_open_ns
     if bar_ns is None:
-        bar_ns = check.bar_length(check.steps(rows.t_open_ns), str(path))
-        check.check_one_length(rows, bar_ns)
-    check.check_grid(rows, bar_ns)
-    first = 0 if from_ns is None else int(np.searchsorted(rows.t_open_ns, from_ns))
-    end = len(rows.t_open_ns)
-    if to_ns is not None:
-        end = int(np.searchsorted(rows.t_open_ns, to_ns - bar_ns, side="right"))
+        bar_ns = check.bar_length(check.steps(t), str(path))
+        check.check_one_length(rows.at, bar_ns)
+    check.check_grid(rows.at, bar_ns)
+    first = 0 if from_ns is None else int(np.searchsorted(t, from_ns))
+    end = len(t) if to_ns is None else int(np.searchsorted(t, to_ns - bar_ns, side="right"))
     if first >= end:
-        whole = f"{iso(int(rows.t_open_ns[0]))} to {iso(int(rows.t_open_ns[-1]) + bar_ns)}"
+        whole = f"{iso(int(t[0]))} to {iso(int(t[-1]) + bar_ns)}"
         raise BarsInvalid(f"{path}: no bar lies in the range asked for; the file has {whole}")
     cut = slice(first, end)
-    return series(
-        kind, bar_ns, rows.t_open_ns[cut], rows.px[cut], rows.spread[cut], rows.volume[cut]
-    )
+    return series(kind, bar_ns, t[cut], rows.px[cut], rows.spread[cut], rows.volume[cut])
 
 
 def write(bars: Bars, path: str | Path, *, source_clock: str, force: bool = False) -> None:
@@ -119,9 +121,10 @@ def write(bars: Bars, path: str | Path, *, source_clock: str, force: bool = Fals
     """
     if not len(bars):
         raise BarsInvalid(f"cannot write {path}: there are no bars")
-    rows = Rows("bars", 1, bars.t_close_ns - bars.bar_ns, bars.px, bars.spread, bars.volume)
+    at = check.nanoseconds(bars.t_close_ns - bars.bar_ns, 1, "bars", 1)
+    rows = Rows(at, bars.px, bars.spread, bars.volume)
     check.check_rows(rows)
-    check.check_grid(rows, check.bar_length({bars.bar_ns: 1}, rows.path))
+    check.check_grid(at, check.bar_length({bars.bar_ns: 1}, at.path))
     with replacing(Path(path), force=force) as file, writer(file) as out:
         out.write_table(table(rows))
         out.add_key_value_metadata(metadata(Label(bars.instrument, bars.bar_ns, source_clock)))
@@ -134,7 +137,7 @@ def source_clock(path: str | Path) -> str:
 
 
 @contextmanager
-def replacing(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
+def replacing(path: Path, *, force: bool) -> Generator[IO[bytes]]:
     """A temporary file beside `path` that takes its name only when the block ends well.
 
     The bytes are on disk (fsync) before the name is. Nothing is left behind otherwise.
@@ -142,7 +145,7 @@ def replacing(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
     Raises:
         InputError: the file exists and `force` is not set, or it cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.{token_hex(4)}.part")
+    temporary = path.parent / f".{path.name}.{token_hex(4)}.part"
     try:
         _check_target(path, force=force)
         with temporary.open("xb") as file:
@@ -163,9 +166,16 @@ def replacing(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def writer(file: IO[bytes]) -> Iterator[Any]:
+def writer(file: IO[bytes]) -> Generator[Any]:
     """A Parquet writer of dream's columns that leaves a broken file alone."""
-    out: Any = pq.ParquetWriter(file, _COLUMNS, compression="zstd", write_page_checksum=True)
+    out: Any = pq.ParquetWriter(
+        file,
+        _COLUMNS,
+        compression="zstd",
+        use_dictionary=False,
+        column_encoding=_ENCODINGS,
+        write_page_checksum=True,
+    )
     try:
         yield out
         out.close()
@@ -176,7 +186,7 @@ def writer(file: IO[bytes]) -> Iterator[Any]:
 
 def table(rows: Rows) -> Any:
     """Checked rows as an Arrow table of dream's columns."""
-    t = pa.array(rows.t_open_ns).cast(_COLUMNS.field("timestamp").type)
+    t = pa.array(rows.at.t_open_ns).cast(_COLUMNS.field("timestamp").type)
     columns = [t, *(pa.array(rows.px[:, k]) for k in range(4)), pa.array(rows.spread)]
     return pa.Table.from_arrays([*columns, pa.array(rows.volume)], schema=_COLUMNS)
 
@@ -231,7 +241,7 @@ def _label(path: Path) -> Label | None:
         instrument = Instrument(symbol, **numbers)
         bar_ns = check.bar_length({int(found[b"dream.bar_ns"]): 1}, str(path))
         clock = found[b"dream.source_clock"].decode()
-    except (KeyError, ValueError, TypeError, AttributeError) as e:
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as e:
         raise _damaged(path, e) from e
     if not all(math.isfinite(x) and x > 0 for x in numbers.values()):
         raise _damaged(path, f"instrument {numbers}")
@@ -246,7 +256,8 @@ def _damaged(path: Path, reason: object) -> BarsInvalid:
 def _stored(path: Path) -> Rows:
     """The rows of a dream file."""
     try:
-        found = pq.read_table(path, page_checksum_verification=True)
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            found = file.read()
     except (pa.ArrowException, OSError) as e:
         raise _damaged(path, e) from e
     if not found.schema.equals(_COLUMNS) or any(c.null_count for c in found.columns):
@@ -255,16 +266,15 @@ def _stored(path: Path) -> Rows:
         raise _damaged(path, "it has no rows")
     t, *ticks, volume = (column.to_numpy() for column in found.columns)
     px = np.stack(ticks[:4], axis=1)
-    return Rows(str(path), 1, t.astype(np.int64), px, ticks[4], volume)
+    at = check.nanoseconds(t.astype(np.int64), 1, str(path), 1)
+    return Rows(at, px, ticks[4], volume)
 
 
 def _joined(chunks: list[Rows], path: Path) -> Rows:
     if not chunks:
         raise BarsInvalid(f"{path} has no rows; export it again")
     return Rows(
-        str(path),
-        1,
-        np.concatenate([c.t_open_ns for c in chunks]),
+        Stamps(str(path), 1, np.concatenate([c.at.t_open_ns for c in chunks])),
         np.concatenate([c.px for c in chunks]),
         np.concatenate([c.spread for c in chunks]),
         np.concatenate([c.volume for c in chunks]),

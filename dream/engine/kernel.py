@@ -21,7 +21,6 @@ import numpy as np
 
 from dream.indicators import jit
 
-
 END, ASK, FULL, RUIN = 0, 1, 2, 3
 
 DUE_FLAT, DUE_OPEN, DUE_LIVE = 1, 2, 4
@@ -176,7 +175,10 @@ def _enter(
         steps = min(steps, c.max_steps)
         if steps < c.min_steps:
             reason = 5
-            needs = c.min_steps * per_step / c.risk
+            by_risk, by_margin = per_step / c.risk, c.unit * fill / c.leverage
+            needs = c.min_steps * max(by_risk, by_margin)
+            if needs >= (c.min_steps + 1) * by_risk:  # so much money buys more: margin never fits
+                needs = c.max_steps * max(by_risk, by_margin)
         elif c.unit * steps * fill / c.leverage > s.cash + 1e-9:
             reason = 6
     if reason != 0:

@@ -47,8 +47,8 @@ class Reader:
             reason=None if filled else reason,
             price=self._price(event["price"]) if filled else None,
             lots=self._lots(event["steps"]) if filled else None,
-            stop=self._price(event["stop"]),
-            target=self._price(event["target"]),
+            stop=self._level(event["stop"]),
+            target=self._level(event["target"]),
             needs_equity=None if filled or math.isnan(needs) else needs,
         )
 
@@ -95,6 +95,10 @@ class Reader:
 
     def _price(self, ticks: Any) -> float:
         return self.bars.instrument.to_price(int(ticks))
+
+    def _level(self, ticks: Any) -> float | None:
+        """A price of an order that may have had none."""
+        return None if int(ticks) == kernel.MISSING else self._price(ticks)
 
     def _lots(self, steps: Any) -> float:
         """Steps as lots, free of binary dust: 0.003 and not 0.0030000000000000001."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dream.indicators.passes import sma, true_range_of, wilder, window_sums
+from dream.indicators.passes import sma, true_range_of, wilder
 from dream.indicators.periods import DAY, Periods, atr_d1, atr_h1, atr_m15, periods
 from dream.indicators.series import once, read_only
 from dream.indicators.sessions import sessions
@@ -103,10 +103,11 @@ def bollinger(close: I4, k: int = 20, width: float = 2.0) -> tuple[F8, F8, F8]:
     middle = sma(close, k)
     away = np.full(len(close), np.nan)
     if k <= len(close):
-        x = close.astype(np.int64)
-        # k * k * variance is a whole number, so this is exact even after running sums wrap around
-        scaled = k * window_sums(x * x, k) - window_sums(x, k) ** 2
-        away[k - 1 :] = width * np.sqrt(scaled) / k
+        squares = np.zeros(len(close) - k + 1)
+        for j in range(k):
+            gap = close[j : j + len(squares)] - middle[k - 1 :]
+            squares += gap * gap
+        away[k - 1 :] = width * np.sqrt(squares / k)
     return middle - away, middle, middle + away
 
 

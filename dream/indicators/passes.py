@@ -6,7 +6,7 @@ the result is int32.
 
 from __future__ import annotations
 
-from typing import Any, cast, overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -68,21 +68,15 @@ def sma(x: I4 | I8 | F8, k: int) -> F8:
     if k > n:
         return read_only(out)
     if x.dtype.kind == "i":
-        out[k - 1 :] = window_sums(cast("I4 | I8", x), k) / k
-        return read_only(out)
-    sums = np.zeros(n - k + 1)
-    for j in range(k):
-        sums += x[j : j + n - k + 1]
+        total = np.cumsum(x, dtype=np.int64)
+        sums = total[k - 1 :].copy()
+        sums[1:] -= total[:-k]
+    else:
+        sums = np.zeros(n - k + 1)
+        for j in range(k):
+            sums += x[j : j + n - k + 1]
     out[k - 1 :] = sums / k
     return read_only(out)
-
-
-def window_sums(x: I4 | I8, k: int) -> I8:
-    """(n - k + 1,) int64 sums of k neighbours; exact wherever the sum itself fits (k <= n)."""
-    total = np.cumsum(x, dtype=np.int64)
-    sums = total[k - 1 :].copy()
-    sums[1:] -= total[:-k]
-    return sums
 
 
 def wilder(x: npt.NDArray[Any], k: int) -> F8:

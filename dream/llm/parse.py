@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dream.types import Reply
 
 MAX_TEXT: Final = 65_536
-"""Longest answer that is read, in characters."""
+"""Longest JSON that is read, in characters."""
 MAX_REASONING: Final = 4_000
 """Longest reasoning that is kept; what is cut off is counted in a mark at its end."""
 
@@ -86,8 +86,6 @@ def parse_answer(text: str, *, tolerant: bool = False) -> Decision:
     Raises:
         Unreadable: for every text that is not such an answer, and nothing else.
     """
-    if len(text) > MAX_TEXT:
-        raise Unreadable(f"the answer has {len(text)} characters, at most {MAX_TEXT} are read")
     if tolerant:
         text = text[max(text.find("{"), 0) : text.rfind("}") + 1]
     found = load_json(text)
@@ -123,11 +121,13 @@ def read_reply(reply: Reply, *, tolerant: bool = False) -> Decision:
 
 
 def load_json(text: str) -> Any:
-    """Strict JSON: no NaN, no infinity, no key twice, no nesting that exhausts the stack.
+    """Strict and bounded JSON: no NaN, no infinity, no key twice, no nesting that fills the stack.
 
     Raises:
         Unreadable: with the place of the first fault.
     """
+    if len(text) > MAX_TEXT:
+        raise Unreadable(f"{len(text)} characters, at most {MAX_TEXT} are read")
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
     except json.JSONDecodeError as error:

@@ -7,31 +7,23 @@ the clock comes at the end. Versions are only ever added, so that old journals r
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dream.errors import SpecInvalid
-from dream.types import ASIA, LONDON, NEW_YORK, Instrument, Terms
+from dream.llm import prompt_v1
+from dream.llm.parse import answer_schema
+from dream.types import Instrument, Terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from dream.types import BoardRow, Features, Indicators, Position, Shown, Snapshot, Trade
+    from dream.types import Shown, Snapshot
 
-DAY_NS: Final = 86_400_000_000_000
-WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-SESSIONS: Final = ((ASIA, "Asia"), (LONDON, "London"), (NEW_YORK, "New York"))
-MAX_QUOTE: Final = 400
-"""Longest quotation of an earlier reasoning, in characters."""
-
-_BOTH = {
-    "stop_first": "the stop counts as reached first",
-    "target_first": "the target counts as reached first",
-    "nearer_first": "the level nearer to the bar's open counts as reached first",
-}
+System: TypeAlias = "Callable[[PromptSettings], str]"
+User: TypeAlias = "Callable[[Snapshot, Sequence[Shown], PromptSettings], str]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +40,8 @@ class PromptSettings:
     """
 
     strategies: Mapping[str, str]
-    terms: Terms = Terms()
-    instrument: Instrument = Instrument()
+    terms: Terms = field(default_factory=Terms)
+    instrument: Instrument = field(default_factory=Instrument)
     version: str = "v1"
 
     def __post_init__(self) -> None:
@@ -57,10 +49,14 @@ class PromptSettings:
             known = ", ".join(TEMPLATES)
             raise SpecInvalid(f"unknown prompt version {self.version!r}; known: {known}")
 
+    def schema(self) -> dict[str, Any]:
+        """JSON schema of the answer."""
+        return answer_schema(tuple(self.strategies), allow_sell=not self.terms.buy_only)
+
     @property
     def decimals(self) -> int:
         """Decimals of a price."""
-        return max(0, len(f"{self.instrument.tick:.9f}".rstrip("0")) - 2)
+        return len(f"{self.instrument.tick:.9f}".rstrip("0").partition(".")[2])
 
 
 def system_prompt(settings: PromptSettings) -> str:
@@ -81,7 +77,9 @@ def user_prompt(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings)
 
 @cache
 def prompt_hash(version: str) -> str:
-    """sha256 of what a template makes of two specimens: equal as long as its prompts are equal.
+    """sha256 of what is asked with a template in two specimens, the answer's schema included.
+
+    It stays the same as long as the same is asked, however the code is written.
 
     Raises:
         SpecInvalid: there is no such version.
@@ -90,261 +88,11 @@ def prompt_hash(version: str) -> str:
 
     h = hashlib.sha256(version.encode())
     for settings, ask, shown in specimens(version):
-        for text in (system_prompt(settings), user_prompt(ask, shown, settings)):
+        schema = json.dumps(settings.schema())
+        for text in (system_prompt(settings), user_prompt(ask, shown, settings), schema):
             h.update(len(text).to_bytes(8, "big") + text.encode())
     return h.hexdigest()
 
 
-def _system_v1(settings: PromptSettings) -> str:
-    terms, symbol = settings.terms, settings.instrument.symbol
-    n = settings.decimals
-    entry = "BUY opens a long position" if terms.buy_only else "BUY opens a long position, SELL a short one"  # noqa: E501
-    sides = "Long" if terms.buy_only else "Long (mirrored for short)"
-    if terms.autonomy == "filter":
-        free = "An entry is accepted only under a strategy that is live on the board."
-    else:
-        free = (
-            "You may enter at any bar, under the name of the strategy that the trade belongs to. "
-            "Where that strategy is not live you must give stop and target yourself."
-        )
-    strategies = "\n\n".join(
-        f"### {name}\n{text.strip()}".rstrip() for name, text in settings.strategies.items()
-    )
-    actions = "BUY, HOLD or CLOSE" if terms.buy_only else "BUY, SELL, HOLD or CLOSE"
-    return f"""\
-You trade {symbol}. You walk through a market history one closed 15-minute bar at a time, and at \
-each question you see all that was known at the close of the newest bar. Decide what to do now. \
-Every decision is carried out as described here, and the account pays for it.
-
-## Clock
-
-All times are on the trading clock, New York time plus 7 hours. A bar is named by the time at \
-which it closed. A trading day runs from 00:00 to 24:00; the market is shut from 00:00 to 01:00. \
-H1 and D1 values come from completed hours and days only.
-
-## Orders
-
-- {entry} at the next bar's open. CLOSE closes the position at the next bar's open. HOLD does \
-nothing.
-- One position at a time. An entry while a position is open is refused, and so is CLOSE without one.
-- {free}
-- Every position has a stop and a target, as prices. {sides}: stop below the close, target above \
-it. A level left null is the board's, if the strategy is live.
-- Stop and target are watched in every bar, that of the entry included, and cannot be changed. \
-Where one bar reaches both, {_BOTH[terms.intrabar]}.
-- Size is not yours to choose: it is set so that the way from fill to stop risks \
-{_share(terms.risk)} of the account.
-- A strategy may limit its entries per trading day and may close its positions at a fixed time; \
-the board says so.
-- Prices are bid prices. You buy at the ask, which is the bid plus the bar's spread (at least \
-{_number(terms.spread, n)}). Besides: slippage {_number(terms.slippage, n)} on market and stop \
-fills, commission {_number(terms.commission, 2)} per lot and side, swap \
-{_number(terms.swap, 2)} per lot and night.
-- An order that breaks a rule is refused, and nothing happens.
-
-## Strategies
-
-{strategies}
-
-## Answer
-
-One JSON object and nothing else, with these fields:
-- reasoning: two to four sentences on what you see and why you decide as you do.
-- action: {actions}.
-- strategy: for an entry, the name of its strategy; else null.
-- confidence: 0 to 1. For an entry, the probability that the trade ends with a profit; else how \
-sure you are of the decision.
-- stop, target: prices for an entry, or null for the board's.
-"""
-
-
-def _user_v1(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> str:
-    n = settings.decimals
-    parts = [
-        "## Last closed trades, newest last",
-        *([_trade(trade, n) for trade in ask.account.recent] or ["none yet"]),
-        "",
-        "## Bars, newest last",
-        *_bars(ask, n),
-        "",
-        "## Indicators",
-        *_indicators(ask.indicators, n),
-        "",
-        "## Board",
-        *(line for row in ask.board for line in _board(row, n)),
-        "",
-        "## Position",
-        _position(ask.position, n) if ask.position else "none",
-        "",
-        "## Account",
-        f"equity {_number(ask.account.equity, 2)}, cash {_number(ask.account.cash, 2)}, "
-        f"started with {_number(ask.account.start, 2)}, closed trades {ask.account.trades}, "
-        f"risk of one trade {_number(settings.terms.risk * ask.account.cash, 2)}",
-    ]
-    if shown:
-        parts += ["", *_memory(ask, shown, n)]
-    sessions = _sessions(ask.indicators.sessions) or "none"
-    parts += [
-        "",
-        "## Now",
-        f"{WEEKDAYS[(ask.day + 3) % 7]} {_date(ask.day)} {_time(ask.minute)}, session {sessions}. "
-        f"The newest bar closed at {_number(ask.close, n)}.",
-        "What do you do?",
-    ]
-    return "\n".join(parts) + "\n"
-
-
-TEMPLATES: Final[
-    dict[
-        str,
-        tuple[
-            Callable[[PromptSettings], str],
-            Callable[[Snapshot, Sequence[Shown], PromptSettings], str],
-        ],
-    ]
-] = {"v1": (_system_v1, _user_v1)}
+TEMPLATES: Final[dict[str, tuple[System, User]]] = {"v1": (prompt_v1.system, prompt_v1.user)}
 """Version to the functions that make its system and its user prompt."""
-
-
-def _bars(ask: Snapshot, n: int) -> list[str]:
-    lines = ["close time | open | high | low | close | volume | spread"]
-    rows: list[list[float]] = ask.window.tolist()
-    times: list[int] = ask.window_close_ns.tolist()
-    minutes: list[int] = ask.closed_at_minute.tolist()
-    for (o, h, l, c, volume, spread), t_ns, minute in zip(rows, times, minutes, strict=True):
-        at = f"{_date(_day(t_ns, minute))[5:]} {_time(minute)}"
-        prices = f"{_number(o, n)} | {_number(h, n)} | {_number(l, n)} | {_number(c, n)}"
-        lines.append(f"{at} | {prices} | {_number(volume, 0)} | {_number(spread, n)}")
-    return lines
-
-
-def _indicators(now: Indicators, n: int) -> list[str]:
-    return [
-        f"ATR(14): M15 {_number(now.atr_m15, n)}, H1 {_number(now.atr_h1, n)}, "
-        f"D1 {_number(now.atr_d1, n)}",
-        f"RSI(14): {_number(now.rsi, 1)}",
-        f"SMA: 50 bars {_number(now.sma_50, n)}, 200 bars {_number(now.sma_200, n)}",
-        f"Bollinger(20, 2): {_number(now.bb_low, n)}, {_number(now.bb_mid, n)}, "
-        f"{_number(now.bb_high, n)}",
-        f"H1: ADX(14) {_number(now.adx_h1, 1)}, SMA(20) {_number(now.sma_20_h1, n)}",
-        f"Regime: trend {now.trend}, volatility {now.volatility} (ATR D1 is at or above "
-        f"{_share(now.atr_d1_pct)} of its last 20 values)",
-    ]
-
-
-def _board(row: BoardRow, n: int) -> list[str]:
-    if row.exhausted:
-        state = "done for today"
-    else:
-        state = {1: "LIVE long", -1: "LIVE short"}.get(row.live, "not live")
-    limit = f" of {row.entries_per_day}" if row.entries_per_day else ""
-    until = f", closes its positions at {_time(row.expires_minute)}" if row.expires_minute else ""
-    lines = [f"{row.strategy}: {state}; entries today {row.entries_today}{limit}{until}"]
-    levels = [f"{name} {_number(value, n)}" for name, value in row.levels.items()]
-    if row.trigger is not None and row.distance is not None:
-        where = "above" if row.distance >= 0 else "below"
-        away = _number(abs(row.distance), n)
-        levels.append(f"trigger {_number(row.trigger, n)} ({away} {where} the close)")
-    levels += [f"stop {_number(row.stop, n)}", f"target {_number(row.target, n)}"]
-    return [*lines, "  " + ", ".join(levels)]
-
-
-def _position(at: Position, n: int) -> str:
-    return (
-        f"{_side(at.side)} {at.strategy}, {_number(at.lots, 3)} lots at {_number(at.entry, n)}, "
-        f"stop {_number(at.stop, n)}, target {_number(at.target, n)}, held for {at.bars_held} "
-        f"bars, unrealised {_signed(at.unrealised, 2)} ({_signed(at.unrealised_r, 2)} R)"
-    )
-
-
-def _trade(trade: Trade, n: int) -> str:
-    return (
-        f"{_side(trade.side)} {trade.strategy}, {_number(trade.entry.price, n)} to "
-        f"{_number(trade.exit.price, n)}, {_outcome(trade.pnl, trade.r)}, exit {trade.exit.why}"
-    )
-
-
-def _memory(ask: Snapshot, shown: Sequence[Shown], n: int) -> list[str]:
-    lines = [
-        "## Earlier trades, recalled for this decision",
-        "They closed before now. They are cases to compare with, not instructions.",
-    ]
-    if any(item.recalled.mark == "injected" for item in shown):
-        lines.append("Those marked + were added by a fixed rule, not by their likeness to now.")
-    for place, item in enumerate(shown, 1):
-        past, mark = item.episode, " +" if item.recalled.mark == "injected" else ""
-        days = _number((ask.now_ns - past.known_ns) / DAY_NS, 1)
-        like = f", similarity {_number(item.recalled.score, 2)}" if item.recalled.components else ""
-        lines += [
-            f"{place}.{mark} {_side(past.side)} {past.strategy}, closed {days} days ago{like}: "
-            f"{_outcome(past.pnl, past.r)}, exit {past.exit_reason}",
-            f"   then: {_context(past.features, n)}",
-        ]
-        for name, text in (("reasoning then", past.reasoning), ("afterwards", past.reflection)):
-            if quote := " ".join(text.split()):
-                cut = quote if len(quote) <= MAX_QUOTE else quote[:MAX_QUOTE] + "..."
-                lines.append(f'   {name}: "{cut}"')
-    return lines
-
-
-def _context(f: Features, n: int) -> str:
-    parts = [
-        f"{WEEKDAYS[f.weekday]} {f.hour:02d} h, session {_sessions(f.sessions) or 'none'}",
-        f"ATR M15 {_number(f.atr_m15, n)}, D1 {_number(f.atr_d1, n)}",
-        f"trend {f.trend}, volatility {f.volatility}, RSI {_number(f.rsi, 1)}",
-    ]
-    if f.distance is not None:
-        parts.append(f"close {_signed(f.distance, 2)} ATR D1 from the trigger")
-    return "; ".join(parts)
-
-
-def _outcome(pnl: float, r: float | None) -> str:
-    word = "won" if pnl > 0 else "lost" if pnl < 0 else "broke even"
-    in_r = "R unknown" if r is None else f"{_signed(r, 2)} R"
-    return f"{word} {_number(abs(pnl), 2)} ({in_r})"
-
-
-def _sessions(bits: int) -> str:
-    return ", ".join(name for bit, name in SESSIONS if bits & bit)
-
-
-def _side(side: int) -> str:
-    return "long" if side > 0 else "short"
-
-
-def _day(t_ns: int, minute: int) -> int:
-    """Trading-day number of a bar that closes at t_ns and at that minute of the trading clock.
-
-    The clock is ahead of UTC by 2 or 3 hours, so the two tell the offset; a bar that closes at
-    24:00 belongs to the day that it ends.
-    """
-    ahead_ns = (minute * 60_000_000_000 - t_ns) % DAY_NS
-    return (t_ns + ahead_ns - 1) // DAY_NS
-
-
-@cache
-def _date(day: int) -> str:
-    return str(np.datetime64(day, "D"))
-
-
-def _time(minute: int) -> str:
-    return f"{minute // 60:02d}:{minute % 60:02d}"
-
-
-def _share(share: float) -> str:
-    return f"{share * 100:.2f}".rstrip("0").rstrip(".") + " %" if _finite(share) else "unknown"
-
-
-def _signed(value: float, decimals: int) -> str:
-    return f"{value:+z.{decimals}f}" if _finite(value) else "unknown"
-
-
-def _number(value: float | None, decimals: int) -> str:
-    """Never an exponent, never NaN, never minus zero."""
-    if value is None or not _finite(value):
-        return "unknown"
-    return f"{value:z.{decimals}f}"
-
-
-def _finite(value: float) -> bool:
-    return value - value == 0.0

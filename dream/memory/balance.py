@@ -152,24 +152,22 @@ def balance(
     )
 
 
+@lru_cache(maxsize=256)
 def quota(n: int, min_negative_ratio: float) -> int:
     """ceil(n * ratio), exact for the decimal that the ratio prints as.
 
     Raises:
         ValueError: the ratio is not a number in [0, 1].
     """
-    return math.ceil(n * _decimal(min_negative_ratio))
-
-
-@lru_cache(maxsize=32)
-def _decimal(ratio: float) -> Fraction:
     try:
-        exact = Fraction(str(ratio))
+        exact = Fraction(str(min_negative_ratio))
     except ValueError:
         exact = None
     if exact is None or not 0 <= exact <= 1:
-        raise ValueError(f"min_negative_ratio: expected a number from 0 to 1, found {ratio!r}")
-    return exact
+        raise ValueError(
+            f"min_negative_ratio: expected a number from 0 to 1, found {min_negative_ratio!r}"
+        )
+    return math.ceil(n * exact)
 
 
 def _best_absent(

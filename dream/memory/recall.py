@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from dataclasses import dataclass, fields
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -85,21 +85,6 @@ class Weights:
                 f"memory: every weight is 0, so that all episodes are equally similar; give one of "
                 f"{', '.join(COMPONENTS)} a weight"
             )
-
-    @property
-    def numbers(self) -> tuple[float, float, float, float, float, float, float, float, float]:
-        """As the search takes them: the weights, the bandwidth, the e-folding time in ns."""
-        return (
-            float(self.atr_m15),
-            float(self.atr_d1),
-            float(self.sessions),
-            float(self.trend),
-            float(self.volatility),
-            float(self.strategy),
-            float(self.recency),
-            float(self.bandwidth),
-            float(self.recency_days) * DAY_NS,
-        )
 
 
 DEFAULT_WEIGHTS: Final = Weights()
@@ -198,6 +183,27 @@ def _known(params: Mapping[str, float], names: tuple[str, ...]) -> dict[str, flo
     return dict(params)
 
 
+Numbers = tuple[float, float, float, float, float, float, float, float, float]
+
+
+@lru_cache(maxsize=32)
+def _prepared(weights: Weights) -> tuple[Numbers, tuple[tuple[str, int], ...]]:
+    """What the search takes, and the components with a weight and their places in its answer."""
+    w = weights
+    numbers = (
+        float(w.atr_m15),
+        float(w.atr_d1),
+        float(w.sessions),
+        float(w.trend),
+        float(w.volatility),
+        float(w.strategy),
+        float(w.recency),
+        float(w.bandwidth),
+        float(w.recency_days) * DAY_NS,
+    )
+    return numbers, tuple((name, i + 1) for i, name in enumerate(COMPONENTS) if numbers[i] > 0.0)
+
+
 def _search(
     query: RecallQuery, past: EpisodeTable, weights: Weights, k: int, negatives: int
 ) -> tuple[list[Recalled], list[Recalled]]:
@@ -216,6 +222,7 @@ def _search(
         strategy,
         query.now_ns,
     )
+    numbers, counted = _prepared(weights)
     rows, values = search(
         past.column("situation"),
         past.column("log_atr_m15"),
@@ -224,13 +231,10 @@ def _search(
         past.column("known_ns"),
         past.column("negative") if negatives else _UNREAD,
         asked,
-        weights.numbers,
+        numbers,
         k,
         negatives,
     )
-    counted = [
-        (name, place) for place, name in enumerate(COMPONENTS, 1) if getattr(weights, name) > 0.0
-    ]
     found: dict[int, Recalled] = {}
     for row, value in zip(rows.tolist(), values.tolist(), strict=True):
         if row >= 0 and row not in found:
@@ -248,54 +252,61 @@ def checked(recall_fn: RecallFn, query: RecallQuery, past: EpisodeTable) -> list
         InputError: the function fails, or returns something other than at most k different items
             with finite scores.
     """
-    where = f"recall function {_name(recall_fn)} at decision {query.seq}"
     try:
         returned: Any = recall_fn(query, past)
     except DreamError:
         raise
     except Exception as error:
+        found = f"{type(error).__name__}: {error}{_origin(error)}"
+        raise InputError(f"{_where(recall_fn, query)} failed: {found}") from error
+    if not isinstance(returned, list) or len(returned) > query.k:
+        found = len(returned) if isinstance(returned, list) else f"a {type(returned).__name__}"
         raise InputError(
-            f"{where} failed: {type(error).__name__}: {error}{_origin(error)}"
-        ) from error
-    if not isinstance(returned, list):
-        raise InputError(f"{where}: expected a list of Recalled, found {type(returned).__name__}")
-    if len(returned) > query.k:
-        raise InputError(f"{where}: expected at most {query.k} items, found {len(returned)}")
+            f"{_where(recall_fn, query)}: expected a list of at most {query.k} Recalled, "
+            f"found {found}"
+        )
     out: list[Recalled] = []
     seen: set[int] = set()
-    for item in returned:
-        if not isinstance(item, Recalled):
-            raise InputError(f"{where}: expected Recalled items, found {type(item).__name__}")
-        plain = _plain(item, where)
-        if not 0 <= plain.row < len(past) or past[plain.row].id != plain.id:
+    for given in returned:
+        try:
+            item = _plain(given)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"{_where(recall_fn, query)}: {error}, in {given!r}") from error
+        row = item.row
+        if not 0 <= row < len(past) or past[row].id != item.id:
             raise LeakError(
-                f"{where} returned row {plain.row} with id {plain.id!r}, which is not among the "
-                f"{len(past)} episodes it was given. Return rows of `past` with past[row].id only"
+                f"{_where(recall_fn, query)} returned row {row} with id {item.id!r}, which is not "
+                f"among the {len(past)} episodes it was given. Return rows of `past`, and the id "
+                f"of past[row]"
             )
-        if plain.row in seen:
-            raise InputError(f"{where}: row {plain.row} is returned twice")
-        seen.add(plain.row)
-        out.append(plain)
+        if row in seen:
+            raise InputError(f"{_where(recall_fn, query)}: row {row} is returned twice")
+        seen.add(row)
+        out.append(item)
     return out
 
 
-def _plain(item: Recalled, where: str) -> Recalled:
-    """The same item in plain numbers, as a journal can hold it."""
-    try:
-        row, score = operator.index(item.row), float(item.score)
-        parts = {str(name): float(value) for name, value in item.components.items()}
-    except (TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{where}: {item!r} has a part that is not a number: {error}") from error
-    if not math.isfinite(score) or not all(map(math.isfinite, parts.values())):
-        raise InputError(f"{where}: row {row}: expected finite scores, found {score} of {parts}")
-    return Recalled(row, item.id, score, parts, item.mark)
+def _plain(item: Any) -> Recalled:
+    """The item in plain finite numbers, as a journal can hold it; itself if it is so already."""
+    if not isinstance(item, Recalled):
+        raise TypeError(f"expected Recalled, found {type(item).__name__}")
+    numbers = [item.score, *item.components.values()]
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError("expected finite scores")
+    if type(item.mark) is not str:
+        raise TypeError(f"expected a word as mark, found {type(item.mark).__name__}")
+    words = set(map(type, item.components)) <= {str}
+    if words and type(item.row) is int and set(map(type, numbers)) == {float}:
+        return item
+    parts = {str(name): float(value) for name, value in item.components.items()}
+    return Recalled(operator.index(item.row), item.id, float(item.score), parts, item.mark)
 
 
-def _name(function: Any) -> str:
+def _where(function: Any, query: RecallQuery) -> str:
     while isinstance(function, partial):
         function = function.func
-    home = getattr(function, "__module__", "")
-    return f"{home}:{getattr(function, '__qualname__', type(function).__qualname__)}"
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    return f"recall function {function.__module__}:{name} at decision {query.seq}"
 
 
 def _origin(error: Exception) -> str:

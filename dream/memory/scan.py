@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numba
 import numpy as np
@@ -14,6 +14,16 @@ if TYPE_CHECKING:
     from dream.types import F8, I4, I8, U1
 
 F = TypeVar("F", bound="Callable[..., Any]")
+
+Asked: TypeAlias = tuple[float, float, int, int, int]
+"""ln ATR M15, ln ATR D1, situation, strategy code (-1 for none), now in nanoseconds."""
+
+Numbers: TypeAlias = tuple[float, float, float, float, float, float, float, float, float]
+"""The weights of ATR M15, ATR D1, sessions, trend, volatility, strategy and recency; then the
+bandwidth of the ATR proximities and the e-folding time of recency in nanoseconds."""
+
+Columns: TypeAlias = "tuple[U1, F8, F8, I4, I8]"
+"""situation, log_atr_m15, log_atr_d1, strategy, known_ns."""
 
 COMPONENTS = 7
 
@@ -35,8 +45,8 @@ def search(  # noqa: PLR0913, PLR0917 - a kernel: numba unpacks arrays fastest a
     strategy: I4,
     known_ns: I8,
     negative: Any,
-    asked: tuple[float, float, int, int, int],
-    weights: tuple[float, float, float, float, float, float, float, float, float],
+    asked: Asked,
+    weights: Numbers,
     k: int,
     negatives: int,
 ) -> tuple[I8, F8]:
@@ -51,9 +61,8 @@ def search(  # noqa: PLR0913, PLR0917 - a kernel: numba unpacks arrays fastest a
         strategy: (n,) codes; read only where strategy has a weight.
         known_ns: (n,) int64.
         negative: (n,) bool; read only where negatives > 0, else it may be empty.
-        asked: ln ATR M15, ln ATR D1, situation, strategy code (-1 for none), now in nanoseconds.
-        weights: one for each component, in the order of `values`; then the bandwidth of the ATR
-            proximities and the e-folding time of recency in nanoseconds.
+        asked: see Asked.
+        weights: see Numbers.
         k: 1 ... n.
         negatives: how many negative rows to keep.
 
@@ -62,65 +71,92 @@ def search(  # noqa: PLR0913, PLR0917 - a kernel: numba unpacks arrays fastest a
         values: (k + negatives, 1 + COMPONENTS) float64, six decimals: the score, then ATR M15,
             ATR D1, sessions, trend, volatility, strategy, recency.
     """
-    w_m15, w_d1, w_sessions, w_trend, w_volatility, w_strategy, w_recency, width, life = weights
-    q_m15, q_d1, q_situation, q_strategy, now = asked
-    total = w_m15 + w_d1 + w_sessions + w_trend + w_volatility + w_strategy + w_recency
-    alike = _alike(q_situation, w_sessions, w_trend, w_volatility)
+    columns = (situation, log_atr_m15, log_atr_d1, strategy, known_ns)
+    alike = _alike(asked[2], weights[2], weights[3], weights[4])
+    total = 0.0
+    for j in range(COMPONENTS):
+        total += weights[j]
     rows = np.full(k + negatives, -1, np.int64)
     scores = np.full(k + negatives, -1.0)
     last, last_negative = k - 1, k + negatives - 1
-    # a row whose weighted sum is below `need` cannot enter its list; `least` is the lower of the two
+    # a row whose weighted sum is below `need` cannot enter the list; `least` is for either list
     need, least = -1.0, -1.0
-    bound, per_width, per_life = np.empty(_BLOCK), 1.0 / width, 1.0 / life
+    bound = np.empty(_BLOCK)
     for start in range(0, len(situation), _BLOCK):
-        end = min(start + _BLOCK, len(situation))
-        codes, m15, d1 = situation[start:end], log_atr_m15[start:end], log_atr_d1[start:end]
-        # loops without branches, so that each runs several rows at a time
-        for j in range(len(codes)):
-            near_m15 = w_m15 * _decay_bound(abs(m15[j] - q_m15) * per_width)
-            bound[j] = near_m15 + w_d1 * _decay_bound(abs(d1[j] - q_d1) * per_width)
-        for j in range(len(codes)):
-            bound[j] += alike[codes[j]]
-        if w_strategy > 0.0:
-            for j in range(len(codes)):
-                bound[j] += w_strategy if strategy[start + j] == q_strategy else 0.0
-        if w_recency > 0.0:
-            for j in range(len(codes)):
-                bound[j] += w_recency * _decay_bound((now - known_ns[start + j]) * per_life)
-        for j in range(len(codes)):
+        size = _bounds(bound, start, columns, alike, asked, weights)
+        for j in range(size):
             if bound[j] < least:
                 continue
             i = start + j
             counts = negatives > 0 and negative[i]
             if bound[j] < need and not counts:
                 continue
-            same = w_strategy if w_strategy > 0.0 and strategy[i] == q_strategy else 0.0
-            near_m15 = w_m15 * _decay(float(abs(log_atr_m15[i] - q_m15)) / width)
-            near_d1 = w_d1 * _decay(float(abs(log_atr_d1[i] - q_d1)) / width)
-            recent = w_recency * _decay(float(now - known_ns[i]) / life)
-            found = alike[situation[i]] + near_m15 + near_d1 + same + recent
-            score = _rounded(float(found / total))
+            score = _rounded(_weighted(i, columns, alike, asked, weights) / total)
             if score > scores[last]:
                 _insert(rows[:k], scores[:k], i, score)
             if counts and score > scores[last_negative]:
                 _insert(rows[k:], scores[k:], i, score)
             need = (scores[last] - _SLACK) * total
             least = min(need, (scores[last_negative] - _SLACK) * total)
+    return rows, _values(rows, scores, columns, asked, weights)
 
-    values = np.zeros((k + negatives, 1 + COMPONENTS))
-    for place in range(k + negatives):
+
+@jit
+def _bounds(
+    out: F8, start: int, columns: Columns, alike: F8, asked: Asked, weights: Numbers
+) -> int:
+    """Writes what the weighted sums of a block's rows are at most; returns how many rows it has.
+
+    Its loops have no branches, so that each runs several rows at a time.
+    """
+    situation, log_atr_m15, log_atr_d1, strategy, known_ns = columns
+    size = min(_BLOCK, len(situation) - start)
+    w_m15, w_d1, w_strategy, w_recency = weights[0], weights[1], weights[5], weights[6]
+    q_m15, q_d1, q_strategy, now = asked[0], asked[1], asked[3], asked[4]
+    per_width, per_life = 1.0 / weights[7], 1.0 / weights[8]
+    for j in range(size):
+        near = w_m15 * _decay_bound(abs(log_atr_m15[start + j] - q_m15) * per_width)
+        out[j] = near + w_d1 * _decay_bound(abs(log_atr_d1[start + j] - q_d1) * per_width)
+    for j in range(size):
+        out[j] += alike[situation[start + j]]
+    if w_strategy > 0.0:
+        for j in range(size):
+            out[j] += w_strategy if strategy[start + j] == q_strategy else 0.0
+    if w_recency > 0.0:
+        for j in range(size):
+            out[j] += w_recency * _decay_bound((now - known_ns[start + j]) * per_life)
+    return size
+
+
+@jit
+def _weighted(row: int, columns: Columns, alike: F8, asked: Asked, weights: Numbers) -> float:
+    """The sum of a row's weighted components."""
+    situation, log_atr_m15, log_atr_d1, strategy, known_ns = columns
+    near_m15 = weights[0] * _decay(abs(log_atr_m15[row] - asked[0]) / weights[7])
+    near_d1 = weights[1] * _decay(abs(log_atr_d1[row] - asked[1]) / weights[7])
+    same = weights[5] if weights[5] > 0.0 and strategy[row] == asked[3] else 0.0
+    recent = weights[6] * _decay((asked[4] - known_ns[row]) / weights[8])
+    return float(alike[situation[row]] + near_m15 + near_d1 + same + recent)
+
+
+@jit
+def _values(rows: I8, scores: F8, columns: Columns, asked: Asked, weights: Numbers) -> F8:
+    """The score and the components of each row that was found."""
+    situation, log_atr_m15, log_atr_d1, strategy, known_ns = columns
+    out = np.zeros((len(rows), 1 + COMPONENTS))
+    for place in range(len(rows)):
         row = int(rows[place])
         if row < 0:
             continue
-        sessions, trend, volatility = _matches(int(situation[row]), q_situation)
-        value = values[place]
+        sessions, trend, volatility = _matches(int(situation[row]), asked[2])
+        value = out[place]
         value[0] = scores[place]
-        value[1] = _rounded(_decay(float(abs(log_atr_m15[row] - q_m15)) / width))
-        value[2] = _rounded(_decay(float(abs(log_atr_d1[row] - q_d1)) / width))
+        value[1] = _rounded(_decay(abs(log_atr_m15[row] - asked[0]) / weights[7]))
+        value[2] = _rounded(_decay(abs(log_atr_d1[row] - asked[1]) / weights[7]))
         value[3], value[4], value[5] = _rounded(sessions), trend, volatility
-        value[6] = 1.0 if w_strategy > 0.0 and strategy[row] == q_strategy else 0.0
-        value[7] = _rounded(_decay(float(now - known_ns[row]) / life))
-    return rows, values
+        value[6] = 1.0 if weights[5] > 0.0 and strategy[row] == asked[3] else 0.0
+        value[7] = _rounded(_decay((asked[4] - known_ns[row]) / weights[8]))
+    return out
 
 
 @jit
@@ -168,8 +204,8 @@ def _decay(x: float) -> float:
 
 @jit
 def _decay_bound(x: float) -> float:
-    """At least `_decay(x)` and cheap: its Taylor polynomial up to 1, from there on (and NaN) 1/2."""
-    y = x if x < 1.0 else 1.0
+    """At least `_decay(x)`, and cheap: the Taylor polynomial of exp(-x) up to 1, then 1/2."""
+    y = min(1.0, x)
     return 1.0 - y + 0.5 * y * y
 
 

@@ -2,72 +2,216 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from dream.bars import clocks, store
+from dream.bars import clocks, content_hash, store
 from dream.errors import BarsInvalid, SpecInvalid
-from dream.memory.episodes import Memory
+from dream.llm import catalog
+from dream.llm.scripted import Never, Random, Rules, Scripted, load_script
 from dream.runs import plugins
-from dream.runs.drive import Loop, Record, Watch, is_asking
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from dream.llm.client import Attempts
     from dream.runs.spec import RunSpec
     from dream.types import AskingDecider, Bars, Decider, RecallFn, Strategy
 
-COMPUTED = ("rules", "never", "random:P")
-"""Deciders that need no model and are computed again on replay."""
+    AnyDecider = Decider | AskingDecider
+
+K = 5
+"""Episodes recalled at most, where memory.k does not say."""
+
+_RANDOM = re.compile(r"random:(0(?:\.\d+)?|1(?:\.0+)?|\.\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How a model is reached. Never written anywhere.
+    """How models are reached. Never written anywhere.
 
     Attributes:
-        keys: environment variable name to key. base_url: another endpoint than the catalogue's.
-        attempts: told before and after every paid attempt; None when nothing may be sent.
+        keys: environment variable to key. base_url: endpoint instead of the catalogue's.
+        sleep, now_ns: the edge's clock.
     """
 
-    keys: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    keys: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     base_url: str | None = None
-    attempts: Attempts | None = None
+    sleep: Callable[[float], None] | None = None
+    now_ns: Callable[[], int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A spec made real. hashes: content behind every name that a result depends on."""
+    """A spec made real, but for the decider.
+
+    Attributes:
+        recall: None for no memory. k: episodes recalled at most.
+        hashes: name to hash of the content behind it; a changed one forbids a resume.
+    """
 
     spec: RunSpec
     bars: Bars
     strategies: dict[str, Strategy]
     recall: RecallFn | None
-    decider: Decider | AskingDecider
+    k: int
     hashes: dict[str, str]
 
-    def loop(self, record: Record, run_id: str, watch: Watch) -> Loop:
-        """A run that is ready to be driven."""
-        from dream.engine.session import Session  # noqa: PLC0415 - numba
-        from dream.strategies import asks  # noqa: PLC0415 - numba
 
-        spec = self.spec
-        session = Session(
-            self.bars,
-            self.strategies,
-            spec.terms,
-            asks=asks.policy(spec.ask, spec.manage),
-            limit=spec.decisions,
-            seed=spec.seed,
-        )
-        if session.first >= len(self.bars):
-            raise BarsInvalid(
-                f"{spec.bars}: {len(self.bars)} bars are too few; the first decision needs 34 "
-                f"completed trading days (about 3,130 M15 bars). Use a longer series."
-            )
-        return Loop(
-            session, Memory(), self.recall, self.decider, record, run_id,
-            k=int(spec.recall.get("k", 5)), seed=spec.seed, watch=watch,
-        )  # fmt: skip
+def resolve_model(name: str) -> str:
+    """The name that goes into a spec: an exact id for an alias, a full path for a script.
+
+    Raises:
+        SpecInvalid: nothing has that name.
+    """
+    if name in ("rules", "never") or _RANDOM.fullmatch(name):
+        return name
+    kind, _, rest = name.partition(":")
+    if kind == "random":
+        raise SpecInvalid(f"--model {name}: random:P takes a probability from 0 to 1")
+    if kind == "scripted":
+        if not rest:
+            raise SpecInvalid("--model scripted:FILE needs a file with one answer a line")
+        return f"scripted:{os.path.abspath(rest)}"  # noqa: PTH100 - resolve() would follow links
+    if rest and re.fullmatch(r"[\w.]+:\w+", name):
+        return name
+    return catalog.resolve(name).id
+
+
+def assemble(
+    spec: RunSpec, memory_recall_fn: RecallFn | None = None, bars_path: str | None = None
+) -> Parts:
+    """Read the bars and find every function that the spec names.
+
+    Args:
+        spec: of the run.
+        memory_recall_fn: used instead of the one that the spec names.
+        bars_path: read instead of the spec's path; its content must be the same.
+
+    Raises:
+        InputError: something named does not exist or cannot be read.
+    """
+    strategies = plugins.strategies(spec.strategies, spec.params)
+    params = dict(spec.recall)
+    k = _whole_k(params.pop("k", K))
+    recall = memory_recall_fn or plugins.recall(spec.memory, params)
+    bars = store.read(
+        bars_path or spec.bars,
+        spec.instrument,
+        from_ns=None if spec.from_ is None else clocks.parse_instant(spec.from_),
+        to_ns=None if spec.to is None else clocks.parse_instant(spec.to),
+    )
+    if not len(bars):
+        raise BarsInvalid(f"{spec.bars}: no bars")
+    hashes = {"bars": content_hash(bars)}
+    own: dict[str, Callable[..., Any]] = {
+        f"strategy {name}": function
+        for name, function in zip(spec.strategies, strategies.values(), strict=True)
+        if ":" in name
+    }
+    if ":" in spec.memory and recall is not None:
+        own[f"recall {spec.memory}"] = recall
+    for name, function in own.items():
+        digest = plugins.source_hash(function)
+        if digest is not None:
+            hashes[name] = digest
+    if spec.model.startswith("scripted:"):
+        hashes["script"] = _file_hash(Path(spec.model.partition(":")[2]))
+    if is_model(spec.model):
+        from dream.llm.prompt import prompt_hash  # noqa: PLC0415 - only for models
+
+        hashes["prompt"] = prompt_hash(spec.prompt)
+    return Parts(spec, bars, strategies, recall, k, hashes)
+
+
+def is_model(name: str) -> bool:
+    """Whether the spec's model is one of the catalogue."""
+    return ":" not in name and name not in ("rules", "never")
+
+
+def computed(spec: RunSpec) -> Decider | None:
+    """The decider that is computed again on replay, None where answers come from outside."""
+    if spec.model == "rules":
+        return Rules()
+    if spec.model == "never":
+        return Never()
+    drawn = _RANDOM.fullmatch(spec.model)
+    return Random(float(drawn[1]), spec.seed) if drawn else None
+
+
+def live_decider(parts: Parts, access: Access, attempts: Attempts | None) -> AnyDecider:
+    """The decider that the spec names, ready to be asked.
+
+    Raises:
+        ModelUnavailable: there is no key. InputError: a script or function cannot be used.
+    """
+    spec = parts.spec
+    kind, _, rest = spec.model.partition(":")
+    if kind == "scripted":
+        return Scripted(load_script(Path(rest)), spec.model)
+    if not is_model(spec.model):
+        return computed(spec) or Scripted(plugins.load(spec.model, "decider"), spec.model)
+    from dream.llm.anthropic import AnthropicTransport  # noqa: PLC0415 - only for models
+    from dream.llm.client import Client  # noqa: PLC0415
+
+    assert access.sleep is not None, "a model needs a clock"
+    assert access.now_ns is not None
+    entry = catalog.resolve(spec.model)
+    transport = AnthropicTransport(
+        key=access.keys.get(entry.key_env),
+        key_env=entry.key_env,
+        base_url=access.base_url or entry.base_url,
+    )
+    client = Client(
+        transport,
+        sleep=access.sleep,
+        now_ns=access.now_ns,
+        on_error=spec.on_error,
+        attempts=attempts,
+    )
+    return _model_decider(parts, client)
+
+
+def replay_decider(parts: Parts) -> AnyDecider:
+    """The same decider for a replay: it asks nobody and reads recorded replies as before."""
+    if is_model(parts.spec.model):
+        return _model_decider(parts, None)
+    return computed(parts.spec) or Scripted((), parts.spec.model)
+
+
+def _model_decider(parts: Parts, client: Any) -> AskingDecider:
+    from dream.llm.decider import ModelDecider  # noqa: PLC0415 - only for models
+    from dream.llm.prompt import PromptSettings  # noqa: PLC0415
+
+    spec = parts.spec
+    settings = PromptSettings(
+        {name: _description(function) for name, function in parts.strategies.items()},
+        spec.terms,
+        spec.instrument,
+        spec.prompt,
+    )
+    return cast("AskingDecider", ModelDecider(catalog.resolve(spec.model), client, settings))
+
+
+def _description(function: Callable[..., Any]) -> str:
+    """What the prompt says of a strategy: its docstring down to the arguments."""
+    target = getattr(function, "func", function)
+    text = (target.__doc__ or "").partition("\n\n    Args:")[0]
+    return "\n".join(line.strip() for line in text.strip().splitlines())
+
+
+def _whole_k(value: float) -> int:
+    if value != int(value) or not 1 <= value <= 100:
+        raise SpecInvalid(f"memory.k must be a whole number from 1 to 100, found {value}")
+    return int(value)
+
+
+def _file_hash(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise SpecInvalid(f"cannot read {path}: {error.strerror}") from None

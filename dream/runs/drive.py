@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from dream.engine.session import Asked, Done, OrderFilled, OrderRefused, Session, TradeClosed
+from dream.engine.session import Asked, OrderFilled, OrderRefused, Session, TradeClosed
 from dream.errors import RecallUnused
 from dream.memory import recall as recalling
 from dream.memory.features import features_of
@@ -15,7 +15,7 @@ from dream.runs import records
 from dream.types import Decision, Episode, Features, RecallQuery, Reply, RunTable, Shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from dream.memory.episodes import Memory
     from dream.types import (
@@ -34,20 +34,30 @@ class Record(Protocol):
     """What the loop needs of a journal; it is checked against or appended to."""
 
     @property
-    def digest(self) -> str: ...
+    def digest(self) -> str:
+        """Hash of the decision, order and trade lines so far."""
+        ...
 
     @property
-    def counts(self) -> dict[str, int]: ...
+    def counts(self) -> Mapping[Any, int]:
+        """Lines so far, by kind."""
+        ...
 
-    def emit(self, record: Any, *, meta: dict[str, Any] | None = None) -> None: ...
+    def emit(self, record: Any, *, meta: dict[str, Any] | None = None) -> None:
+        """Check a derived line against the record, or append it."""
+        ...
 
     def recorded_reply(
         self, seq: int, purpose: str, turn: int, request: str
-    ) -> records.ReplyRecord | None: ...
+    ) -> records.ReplyRecord | None:
+        """The recorded reply to this question, None past the record's end."""
+        ...
 
     def add_reply(
         self, record: records.ReplyRecord, *, meta: dict[str, Any] | None, paid: bool
-    ) -> None: ...
+    ) -> None:
+        """Append a reply; a paid one is on disk when this returns."""
+        ...
 
 
 @dataclass(slots=True)
@@ -80,22 +90,26 @@ class Stopped(Exception):  # noqa: N818 - not an error: the user asked for it
     """The watch asked to stop; the journal is whole and the run can be resumed."""
 
 
+@dataclass(frozen=True, slots=True)
+class Queries:
+    """How memory is asked: the function (None for no memory), its name, k and the seed."""
+
+    recall: RecallFn | None
+    name: str
+    k: int
+    seed: int
+
+
 @dataclass(slots=True)
 class Loop:
-    """One run being driven.
-
-    Attributes:
-        recall: None for no memory. k, seed: of the recall queries.
-    """
+    """One run being driven."""
 
     session: Session
     memory: Memory
-    recall: RecallFn | None
+    queries: Queries
     decider: Decider | AskingDecider
     record: Record
     run_id: str
-    k: int = 5
-    seed: int = 0
     watch: Watch = field(default_factory=Watch)
     tally: Tally = field(default_factory=Tally)
     _open: dict[int, tuple[Snapshot, Features, Decision]] = field(
@@ -118,7 +132,7 @@ class Loop:
                 self._ordered(event.order)
             elif isinstance(event, TradeClosed):
                 self._traded(event.trade)
-            elif isinstance(event, Done):
+            else:
                 return self._close(event.why)
 
     def _decide(self, asked: Asked) -> None:
@@ -148,11 +162,12 @@ class Loop:
     def _recall(
         self, ask: Snapshot, features: Features
     ) -> tuple[list[Recalled], tuple[Shown, ...], int | None]:
-        if self.recall is None:
+        queries = self.queries
+        if queries.recall is None:
             return [], (), None
         past = self.memory.visible(ask.now_ns)
-        query = RecallQuery(ask.seq, ask.now_ns, features, self.k, self.seed)
-        recalled = recalling.checked(self.recall, query, past)
+        query = RecallQuery(ask.seq, ask.now_ns, features, queries.k, queries.seed)
+        recalled = recalling.checked(queries.recall, query, past)
         self.tally.recall_calls += 1
         self.tally.recalled += len(recalled)
         self.tally.injected += sum(item.mark == "injected" for item in recalled)
@@ -203,7 +218,7 @@ class Loop:
 
     def _close(self, why: str) -> str:
         tally = self.tally
-        if self.recall is not None and tally.recall_calls == 0:
+        if self.queries.recall is not None and tally.recall_calls == 0:
             raise RecallUnused(
                 f"memory was configured and its recall function was never called in "
                 f"{tally.decisions} decisions; the run would pass as one with memory. "
@@ -277,7 +292,7 @@ def table(loop: Loop, ended: str) -> RunTable:
     walked = len(session.equity)
     return RunTable(
         decider=loop.decider.name,
-        memory="",
+        memory=loop.queries.name,
         decisions=tally.decisions,
         decisions_by_status=dict(sorted(tally.statuses.items())),
         actions=dict(sorted(tally.actions.items())),

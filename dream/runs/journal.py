@@ -76,7 +76,7 @@ class Tally:
         return self._digest.hexdigest()
 
     @property
-    def counts(self) -> dict[Kind, int]:
+    def counts(self) -> dict[str, int]:
         """Lines by kind, those that occurred, in the order of KINDS."""
         return {kind: n for kind, n in self._lines.items() if n}
 
@@ -208,7 +208,7 @@ class Journal:
         return self._tally.digest
 
     @property
-    def counts(self) -> dict[Kind, int]:
+    def counts(self) -> dict[str, int]:
         """Lines emitted so far by kind, those that occurred, in a fixed order."""
         return self._tally.counts
 

@@ -49,6 +49,10 @@ _CRC_BYTES = len(_CRC) + 8 + len(b'"}\n')
 _CHAIN_BYTES = len(_CHAIN) + 32 + len(b'"')
 
 
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
 def _fields(value: object) -> dict[str, Any]:
     if isinstance(value, Record):
         return vars(value)
@@ -58,6 +62,7 @@ def _fields(value: object) -> dict[str, Any]:
 _encode = json.JSONEncoder(
     allow_nan=False, check_circular=False, separators=(",", ":"), default=_fields
 ).encode
+_decode = json.JSONDecoder(parse_constant=_no_constant).decode
 
 
 def encode(record: Record) -> bytes:
@@ -178,10 +183,6 @@ def chained(reader: LineReader) -> Iterator[Sealed]:
         yield Sealed(line.place, body, line.head + b"}", chain)
 
 
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
-
-
 def load_json(body: bytes, place: str) -> dict[str, Any]:
     """A JSON object as a dict.
 
@@ -189,7 +190,7 @@ def load_json(body: bytes, place: str) -> dict[str, Any]:
         JournalCorrupt: anything else; the message starts with place.
     """
     try:
-        data: Any = json.loads(body, parse_constant=_no_constant)
+        data: Any = _decode(body.decode("ascii"))
     except (ValueError, RecursionError) as error:
         raise JournalCorrupt(f"{place}: not JSON ({error}): {body[:60]!r}...") from error
     if not isinstance(data, dict):

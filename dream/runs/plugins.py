@@ -25,7 +25,7 @@ def load(name: str, kind: str) -> Callable[..., Any]:
     module_name, _, attribute = name.partition(":")
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:  # noqa: BLE001 - a user's module may fail in any way
+    except Exception as error:
         msg = f"{kind} {name}: cannot import {module_name}: {type(error).__name__}: {error}"
         raise SpecInvalid(msg) from error
     found = getattr(module, attribute, None)

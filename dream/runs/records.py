@@ -7,6 +7,7 @@ lone surrogates included: it is written as ASCII with JSON escapes.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from dataclasses import fields
@@ -56,7 +57,7 @@ def ns_utc(text: str) -> int:
     """
     if not _INSTANT.fullmatch(text):
         raise ValueError(f"not an instant in UTC: {text!r}")
-    t_ns = int(np.datetime64(text[:-1], "ns").astype(np.int64))
+    t_ns = int(np.datetime64(text[:-1], "ns").item())
     if iso_utc(t_ns) != text:
         raise ValueError(f"not an instant of the years 1678 to 2262: {text!r}")
     return t_ns
@@ -67,28 +68,42 @@ def _instant(text: str) -> str:
     return text
 
 
-def _plain_json(value: Any) -> Any:
-    """A spec must be strict JSON, and must not have a key that `journal` looks for."""
+def _joined(text: str) -> str:
+    """Two surrogates that make one character become it, as they do for whoever reads the JSON."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def _plain_json(spec: dict[str, Any]) -> dict[str, Any]:
+    """A copy of a spec as its readers will have it."""
+    _check_json(spec)
+    return json.loads(json.dumps(spec))
+
+
+def _check_json(value: Any) -> None:
+    """Refuses what is not strict JSON, and the object that would be taken for a line's meta."""
     match value:
         case dict():
             for key, item in cast("dict[Any, Any]", value).items():
-                if not isinstance(key, str) or key == "meta":
-                    raise ValueError(f"a key of the spec must be a text other than 'meta': {key!r}")
-                _plain_json(item)
+                if not isinstance(key, str):
+                    raise ValueError(f"a key of the spec must be a text: {key!r}")
+                if key == "meta" and isinstance(item, dict):
+                    raise ValueError("the spec must not have an object under the key 'meta'")
+                _check_json(item)
         case list() | tuple():
             for item in cast("Sequence[Any]", value):
-                _plain_json(item)
+                _check_json(item)
         case float() if not math.isfinite(value):
             raise ValueError(f"a number of the spec is not finite: {value!r}")
         case None | bool() | int() | float() | str():
             pass
         case _:
             raise ValueError(f"the spec has a value that JSON does not know: {value!r}")
-    return value
 
 
-# Text is only checked to be text: pydantic's own str refuses lone surrogates, which models send.
-Text: TypeAlias = InstanceOf[str]
+# pydantic's own str refuses lone surrogates, which models send.
+Text: TypeAlias = Annotated[InstanceOf[str], AfterValidator(_joined)]
 Instant: TypeAlias = Annotated[str, AfterValidator(_instant)]
 Count: TypeAlias = Annotated[int, Field(ge=0)]
 Hex: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]+$")]

@@ -363,3 +363,18 @@ class Spend:
     def close(self) -> None:
         """Closes the file."""
         self._file.close()
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Writes a file all or nothing: under another name first, then renamed.
+
+    Raises:
+        JournalUnwritable: the folder cannot be written or the disk is full.
+    """
+    temporary = path.with_name(path.name + ".part")
+    with writing(path):
+        try:
+            temporary.write_bytes(content)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)

@@ -38,7 +38,7 @@ class Verified:
     """
 
     lines: int
-    by_kind: dict[Kind, int]
+    by_kind: dict[str, int]
     torn_bytes: int
     closed: bool
     digest: str

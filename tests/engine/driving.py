@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +22,11 @@ from dream.engine.session import (
 from dream.types import Bars, Decision, Order, Setups, Snapshot, Terms, Trade
 from tests import oracle
 from tests.gen import Scene, fixed, make_bars, make_setups
-from tests.ledger import OracleOrder, OracleTrade, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tests.ledger import OracleOrder, OracleTrade, Outcome
 
 MONEY = 1e-9
 """Relative tolerance of money: the engine adds floats, the slow broker fractions."""
@@ -149,8 +154,13 @@ def rule_run(bars: Bars, setups: dict[str, Setups], terms: Terms) -> Run:
     return Run(list(found.trades), list(found.orders), equity=np.array(found.equity))
 
 
-class Difference(AssertionError):
+class Difference(AssertionError):  # noqa: N818 - what it is, not that it went wrong
     """The engine and the slow broker disagree."""
+
+
+def _brief(order: Order | OracleOrder | None) -> tuple | None:
+    """What tells an order apart from its neighbours."""
+    return order and (order.seq, order.action, order.bar, order.t_ns, order.reason)
 
 
 def same_money(found: float, wanted: object, scale: float) -> bool:
@@ -190,8 +200,8 @@ class Comparison:
         self.equity(found.equity, wanted.equity)
 
     def orders(self, found: list[Order], wanted: list[OracleOrder]) -> None:
-        brief = [(o.seq, o.action, o.bar, o.t_ns, o.reason) for o in found]
-        self.exact("orders", brief, [(o.seq, o.action, o.bar, o.t_ns, o.reason) for o in wanted])
+        for a, b in zip_longest(found, wanted):
+            self.exact("next order", _brief(a), _brief(b))
         for a, b in zip(found, wanted, strict=True):
             at = f"order {b.seq} at bar {b.bar} ({b.reason})"
             self.price(f"{at}: price", a.price, b.price)

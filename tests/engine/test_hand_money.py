@@ -183,7 +183,7 @@ def test_46_one_rounding_rule() -> None:
 
 
 def test_47_a_thousand_small_wins_do_not_drift() -> None:
-    assert sum([0.1] * 1000) != 100.0, "what running sums of floats give in most orders"
+    assert sum([0.1] * 1000) != 100.0, "what a running sum of floats gives"
     row = (100, 100.02, 99.99, 100)
     rows = [row] * 1001
     orders = {bar: long(stop=95.0, target=100.02) for bar in range(1000)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal, localcontext
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def wilder(values: Sequence[Decimal | int | None], k: int) -> list[Decimal | Non
 def true_range(px: Sequence[Price4]) -> list[int | None]:
     """The largest of three distances, None for the first."""
     out: list[int | None] = [None] * bool(px)
-    for (_, _, _, close), (_, high, low, _) in zip(px, px[1:], strict=False):
+    for (_, _, _, close), (_, high, low, _) in pairwise(px):
         out.append(max(high - low, abs(high - close), abs(low - close)))
     return out
 
@@ -60,7 +61,7 @@ def atr(rows: Sequence[Row], minutes: int) -> list[Decimal | None]:
 
 def rsi(closes: Sequence[int]) -> Decimal | None:
     """RSI(14) of the last close."""
-    moves = [b - a for a, b in zip(closes, closes[1:], strict=False)]
+    moves = [b - a for a, b in pairwise(closes)]
     up = wilder([max(m, 0) for m in moves], 14)
     down = wilder([max(-m, 0) for m in moves], 14)
     if not up or up[-1] is None:
@@ -74,7 +75,7 @@ def adx(px: Sequence[Price4]) -> Decimal | None:
     """ADX(14) of the last period, by way of both directional indicators."""
     plus: list[int | None] = [None]
     minus: list[int | None] = [None]
-    for (_, high0, low0, _), (_, high1, low1, _) in zip(px, px[1:], strict=False):
+    for (_, high0, low0, _), (_, high1, low1, _) in pairwise(px):
         up, down = high1 - high0, low0 - low1
         plus.append(up if up > down and up > 0 else 0)
         minus.append(down if down > up and down > 0 else 0)

@@ -7,24 +7,31 @@ Modules are imported when a file of their kind is met, because their libraries a
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
+import numpy as np
+
+from dream.bars.check import PRICES, Raw
 from dream.errors import BarsInvalid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from dream.bars.check import Raw
+    from dream.bars.check import Stamps
+    from dream.types import F8
 
 FORMATS: Final = {
     "parquet": "dream.bars.importers.plain_parquet",
     "csv": "dream.bars.importers.plain_csv",
 }
-REQUIRED: Final = ("timestamp", "open", "high", "low", "close")
+REQUIRED: Final = ("timestamp", *PRICES)
 OPTIONAL: Final = ("volume", "spread")
 PARQUET_MAGIC: Final = b"PAR1"
+SHOWN: Final = 30
+"""Column names shown in a message."""
 
 
 def sniff(path: Path) -> str:
@@ -44,7 +51,7 @@ def sniff(path: Path) -> str:
 
 
 def read(path: Path, clock: str | None) -> Iterator[Raw]:
-    """The rows of a file in stretches, so that memory stays bounded.
+    """The rows of a file in stretches, none of them empty, so that memory stays bounded.
 
     Args:
         path: the file.
@@ -55,23 +62,53 @@ def read(path: Path, clock: str | None) -> Iterator[Raw]:
     """
     module = import_module(FORMATS[sniff(path)])
     reader = cast("Callable[[Path, str | None], Iterator[Raw]]", module.read)
-    return reader(path, clock)
+    return (rows for rows in reader(path, clock) if len(rows.at.t_open_ns))
 
 
-def locate(found: list[str], path: Path) -> dict[str, int]:
-    """Where the known columns are, by lower-cased name; other columns are not used.
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Index of each known column by lower-cased name; names of the others, which are not used."""
+
+    index: Mapping[str, int]
+    unused: tuple[str, ...]
+
+
+def locate(found: Sequence[str], path: Path) -> Columns:
+    """Where the known columns are.
 
     Raises:
         BarsInvalid: a required column is missing, or a known one is there twice.
     """
     names = [name.strip().lower() for name in found]
+    known = REQUIRED + OPTIONAL
     missing = [name for name in REQUIRED if name not in names]
-    twice = [name for name in REQUIRED + OPTIONAL if names.count(name) > 1]
+    twice = [name for name in known if names.count(name) > 1]
     if missing or twice:
         fault = f"no column {', '.join(missing)}" if missing else f"two columns {twice[0]}"
-        shown = ", ".join(found[:30]) + (", ..." if len(found) > 30 else "")
+        shown = ", ".join(found[:SHOWN]) + (", ..." if len(found) > SHOWN else "")
         raise BarsInvalid(
             f"{path}: {fault}; expected timestamp, open, high, low, close and perhaps volume,"
             f" spread; found {shown}; rename the columns"
         )
-    return {name: names.index(name) for name in REQUIRED + OPTIONAL if name in names}
+    index = {name: names.index(name) for name in known if name in names}
+    return Columns(
+        index, tuple(f for f, name in zip(found, names, strict=True) if name not in known)
+    )
+
+
+def raw(at: Stamps, numbers: Mapping[str, F8], unused: tuple[str, ...]) -> Raw:
+    """Rows from columns by name; volume and spread are 0 (unknown) where there is no column.
+
+    Args:
+        at: the rows' places and open times.
+        numbers: (n,) float64 by column name; the four prices and perhaps volume and spread.
+        unused: names of the file's other columns.
+    """
+    nothing = np.zeros(len(at.t_open_ns))
+    return Raw(
+        at,
+        np.stack([numbers[p] for p in PRICES], axis=1),
+        numbers.get("spread", nothing),
+        numbers.get("volume", nothing),
+        unused,
+    )

@@ -5,20 +5,20 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from dream.bars.check import PRICES, Raw, refuse, stamps
-from dream.bars.importers import locate
+from dream.bars import importers
+from dream.bars.check import nanoseconds, refuse
 from dream.errors import BarsInvalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from dream.types import F8, I8
+    from dream.bars.check import Raw, Stamps
+    from dream.types import F8
 
 BLOCK_BYTES: Final = 8 << 20
 HEADER_BYTES: Final = 64 << 10
@@ -31,15 +31,17 @@ def read(path: Path, clock: str | None) -> Iterator[Raw]:
     """The rows in stretches; see `importers.read`. Empty lines are not rows."""
     try:
         names = _header(path)
-        where = locate(names, path)
+        columns = importers.locate(names, path)
         row = 1
         for batch in _batches(path, len(names)):
-            columns = {name: _text(batch.column(k)) for name, k in where.items()}
-            yield _raw(columns, path, row, clock)
+            text = {name: _text(batch.column(k)) for name, k in columns.index.items()}
+            at = _stamps(text.pop("timestamp"), path, row, clock)
+            numbers = {name: _numbers(name, column, at) for name, column in text.items()}
+            yield importers.raw(at, numbers, columns.unused)
             row += batch.num_rows
     except (pa.ArrowException, UnicodeDecodeError, csv.Error, OSError) as e:
         reason = str(e).split("\n", maxsplit=1)[0]
-        raise BarsInvalid(f"{path} is not a readable CSV file: {reason}") from e
+        raise BarsInvalid(f"{path} is not a readable CSV file: {reason}; export it again") from e
 
 
 def _header(path: Path) -> list[str]:
@@ -49,7 +51,7 @@ def _header(path: Path) -> list[str]:
     text = line.decode("utf-8-sig")
     names = next(csv.reader([text], strict=True), [])
     if not rest:
-        locate(names, path)
+        importers.locate(names, path)
         raise BarsInvalid(f"{path} has a header and no rows; download or export it again")
     return names
 
@@ -90,38 +92,18 @@ def _text(column: Any) -> pl.Series:
     return series.str.strip_chars()
 
 
-def _raw(columns: dict[str, pl.Series], path: Path, first_row: int, clock: str | None) -> Raw:
-    numbers = {
-        name: _numbers(name, column, path, first_row)
-        for name, column in columns.items()
-        if name != "timestamp"
-    }
-    stamps = _stamps(columns["timestamp"], path, first_row, clock)
-    nothing = np.zeros(len(stamps))
-    return Raw(
-        str(path),
-        first_row,
-        stamps,
-        np.stack([numbers[p] for p in PRICES], axis=1),
-        numbers.get("spread", nothing),
-        numbers.get("volume", nothing),
-    )
-
-
-def _numbers(name: str, column: pl.Series, path: Path, first_row: int) -> F8:
+def _numbers(name: str, column: pl.Series, at: Stamps) -> F8:
     values = column.cast(pl.Float64, strict=False)
     if values.null_count():
         row = values.is_null().arg_max() or 0
-        refuse(str(path), first_row + row, f"{name} is {column[row]!r}", "expected a number")
+        at.refuse(row, f"{name} is {column[row]!r}", "expected a number")
     return values.to_numpy()
 
 
-def _stamps(column: pl.Series, path: Path, first_row: int, clock: str | None) -> I8:
+def _stamps(column: pl.Series, path: Path, first_row: int, clock: str | None) -> Stamps:
     local = column.str.replace(ZERO_OFFSET, "")
     plain = local.str.strip_chars().str.replace("T", " ", literal=True)
-    parsed = [
-        plain.str.to_datetime(form, time_unit="us", strict=False) for form in STAMP_FORMATS
-    ]
+    parsed = [plain.str.to_datetime(form, time_unit="us", strict=False) for form in STAMP_FORMATS]
     values = pl.select(pl.coalesce(parsed)).to_series()
     if values.null_count():
         row = values.is_null().arg_max() or 0
@@ -142,4 +124,4 @@ def _stamps(column: pl.Series, path: Path, first_row: int, clock: str | None) ->
             f"timestamp {column[row]!r} has no time zone",
             "import it with --clock utc (dream bars import) if its times are UTC",
         )
-    return stamps(values.cast(pl.Int64).to_numpy(), 1000, str(path), first_row)
+    return nanoseconds(values.cast(pl.Int64).to_numpy(), 1000, str(path), first_row)

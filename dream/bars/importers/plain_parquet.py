@@ -1,4 +1,4 @@
-"""A plain Parquet file: timestamp (open time), open, high, low, close, perhaps volume and spread."""
+"""A plain Parquet file: timestamp (open time) open high low close, perhaps volume and spread."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dream.bars.check import PRICES, Raw, refuse, stamps
-from dream.bars.importers import locate
+from dream.bars import importers
+from dream.bars.check import MEND, nanoseconds, refuse
 from dream.errors import BarsInvalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from dream.types import F8, I8
+    from dream.bars.check import Raw, Stamps
+    from dream.types import F8
 
 ROWS_AT_ONCE: Final = 1 << 18
 UTC_NAMES: Final = ("UTC", "Etc/UTC", "Z", "+00:00")
@@ -27,13 +28,15 @@ def read(path: Path, clock: str | None) -> Iterator[Raw]:
     """The rows in stretches; see `importers.read`."""
     try:
         file = pq.ParquetFile(path)
-        names = file.schema_arrow.names
-        where = locate(names, path)
-        columns = {name: names[k] for name, k in where.items()}
-        _check_types(file.schema_arrow, columns, path, clock)
+        found: list[str] = file.schema_arrow.names
+        columns = importers.locate(found, path)
+        names = {name: found[k] for name, k in columns.index.items()}
+        _check_types(file.schema_arrow, names, path, clock)
         row = 1
-        for batch in file.iter_batches(ROWS_AT_ONCE, columns=list(columns.values())):
-            yield _raw(batch, columns, path, row)
+        for batch in file.iter_batches(ROWS_AT_ONCE, columns=list(names.values())):
+            at = _stamps(batch.column(names["timestamp"]), path, row)
+            numbers = {p: _numbers(batch.column(c)) for p, c in names.items() if p != "timestamp"}
+            yield importers.raw(at, numbers, columns.unused)
             row += batch.num_rows
     except (pa.ArrowException, OSError) as e:
         reason = str(e).split("\n", maxsplit=1)[0]
@@ -57,26 +60,11 @@ def _check_types(schema: Any, columns: dict[str, str], path: Path, clock: str | 
         )
     for name, column in columns.items():
         kind = schema.field(column).type
-        number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        number = (
+            pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        )
         if name != "timestamp" and not number:
             raise BarsInvalid(f"{path}: column {name} is {kind}; expected a number type")
-
-
-def _raw(batch: Any, columns: dict[str, str], path: Path, first_row: int) -> Raw:
-    numbers = {
-        name: _numbers(batch.column(column))
-        for name, column in columns.items()
-        if name != "timestamp"
-    }
-    nothing = np.zeros(batch.num_rows)
-    return Raw(
-        str(path),
-        first_row,
-        _stamps(batch.column(columns["timestamp"]), path, first_row),
-        np.stack([numbers[p] for p in PRICES], axis=1),
-        numbers.get("spread", nothing),
-        numbers.get("volume", nothing),
-    )
 
 
 def _numbers(column: Any) -> F8:
@@ -85,9 +73,9 @@ def _numbers(column: Any) -> F8:
     return np.asarray(values, np.float64)
 
 
-def _stamps(column: Any, path: Path, first_row: int) -> I8:
+def _stamps(column: Any, path: Path, first_row: int) -> Stamps:
     if column.null_count:
         row = int(np.asarray(column.is_null()).argmax())
-        refuse(str(path), first_row + row, "timestamp is missing", "mend or leave out the row")
+        refuse(str(path), first_row + row, "timestamp is missing", MEND)
     values = np.asarray(column.cast(pa.int64()).to_numpy(zero_copy_only=False), np.int64)
-    return stamps(values, UNIT_NS[column.type.unit], str(path), first_row)
+    return nanoseconds(values, UNIT_NS[column.type.unit], str(path), first_row)

@@ -1,0 +1,30 @@
+"""The command line: arguments, environment and clock enter here and nowhere else."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code says what went wrong (see dream.errors)."""
+    from dream.cli.app import app, show_error
+    from dream.errors import DreamError
+
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        app(arguments, standalone_mode=True)
+    except DreamError as error:
+        show_error(str(error))
+        return error.exit_code
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else 0 if done.code is None else 1
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        sys.stdout = None  # the reader has gone; nothing more can be said
+        return 0
+    return 0

@@ -1,0 +1,308 @@
+"""Run, resume and replay from Python; the command line is a thin face of this."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from dream.errors import BarsInvalid, InputError
+from dream.memory.episodes import Memory
+from dream.reports.metrics import RunFacts, summarise
+from dream.runs import assemble, drive
+from dream.runs.journal import EndOfRecord, Journal, read_records
+from dream.runs.records import ClosedRecord, OpenedRecord, TradeRecord, trade_of
+from dream.runs.spec import RunSpec
+from dream.runs.stores import JOURNAL, Spend, write_whole
+
+if TYPE_CHECKING:
+    from dream.llm.client import Attempts
+    from dream.reports.metrics import Summary
+    from dream.runs.assemble import AnyDecider, Parts
+    from dream.types import RecallFn, RunTable, Trade
+
+SUMMARY = "summary.json"
+Answers = Callable[..., Any] | Sequence[Any]
+_VERSIONS = ("dream", "numpy", "numba", "anthropic")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What cannot change a result.
+
+    Attributes:
+        folder: where run folders are kept.
+        sync: `each` writes every line through to the disk, `batch` only paid replies.
+        fresh: start another run although this one exists.
+        access: how models are reached. watch: who is told, and who may stop it.
+    """
+
+    folder: Path = Path("runs")
+    sync: Literal["each", "batch"] = "batch"
+    fresh: bool = False
+    access: assemble.Access = field(default_factory=assemble.Access)
+    watch: drive.Watch = field(default_factory=drive.Watch)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A finished run.
+
+    Attributes:
+        folder: where its journal is. summary: what `dream run --json` prints.
+        already_done: it had been finished before, and nothing was done now.
+        notes: what the user should know, such as a torn line that was set aside.
+    """
+
+    folder: Path
+    summary: Summary
+    already_done: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Name of the run and of its folder."""
+        return self.folder.name
+
+    @property
+    def digest(self) -> str:
+        """Hash of all decisions, orders and trades: equal runs have equal digests."""
+        return self.summary["digest"]
+
+    @property
+    def trades(self) -> tuple[Trade, ...]:
+        """The closed trades, read from the journal."""
+        records = read_records(self.folder)
+        return tuple(trade_of(r) for r in records if isinstance(r, TradeRecord))
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What a replay found: every line came out again, byte for byte."""
+
+    decisions: int
+    complete: bool
+    digest: str
+    wall_s: float
+    table: RunTable | None
+
+
+def run(
+    spec: RunSpec,
+    *,
+    decider: AnyDecider | Answers | None = None,
+    memory_recall_fn: RecallFn | None = None,
+    options: Options | None = None,
+) -> Run:
+    """Run, or go on with, the run that `spec` describes; a finished one is only read.
+
+    Args:
+        spec: every setting that can change the result.
+        decider: a decider object, or answers: a list, a generator or a function of the snapshot
+            and the recalled episodes. None for the one that spec.model names.
+        memory_recall_fn: called at every decision; None for the one that spec.memory names.
+        options: folder, durability, model access and progress.
+
+    Raises:
+        DreamError: as the tree in dream.errors says.
+        Stopped: the watch asked to stop; the same call goes on.
+    """
+    options = options or Options()
+    spec = _named(spec, decider, memory_recall_fn)
+    parts = assemble.assemble(spec, memory_recall_fn)
+    folder = _folder(options, spec)
+    started = perf_counter()
+    with ExitStack() as held:
+        journal = held.enter_context(Journal.open(folder, sync=options.sync))
+        _same_content(journal.opened, parts)
+        notes = _notes(journal)
+        if journal.is_closed:
+            return _finished(folder, parts, memory_recall_fn, notes)
+        live = _own(decider)
+        if live is None:
+            attempts = held.enter_context(_attempts(folder, spec))
+            live = assemble.live_decider(parts, options.access, attempts)
+        loop = _loop(parts, live, journal, options.watch)
+        journal.emit(
+            OpenedRecord(
+                run_id=spec.run_id(),
+                spec=spec.as_json(),
+                hashes=parts.hashes,
+                system=getattr(live, "system", None),
+                strategies=tuple(parts.strategies),
+            ),
+            meta={"versions": _versions(), "at": options.watch.now_iso()},
+        )
+        table = drive.table(loop, loop.run())
+    return Run(folder, _summarise(folder, parts, table, perf_counter() - started), notes=notes)
+
+
+def replay(
+    folder: Path,
+    *,
+    bars: str | None = None,
+    memory_recall_fn: RecallFn | None = None,
+    watch: drive.Watch | None = None,
+) -> Replayed:
+    """Derive every line of a journal again from bars and recorded replies; nothing is sent.
+
+    Args:
+        folder: of the run.
+        bars: where the bars are now, if not where the spec says.
+        memory_recall_fn: the function that the run was given, if it was given one.
+        watch: told of every decision.
+
+    Raises:
+        Diverged: at the first line that comes out differently.
+        InputError: the bars or the prompt are not those of the run.
+    """
+    started = perf_counter()
+    with Journal.read(folder) as journal:
+        if journal.opened is None:
+            raise InputError(f"{folder}: the journal is empty; there is nothing to replay")
+        spec = RunSpec.model_validate(journal.opened.spec)
+        parts = assemble.assemble(spec, memory_recall_fn, bars)
+        _same_content(journal.opened, parts)
+        loop = _loop(parts, assemble.replay_decider(parts), journal, watch or drive.Watch())
+        journal.emit(journal.opened)
+        table = None
+        with suppress(EndOfRecord):  # an unfinished run: what it has, came out again
+            table = drive.table(loop, loop.run())
+        return Replayed(
+            loop.tally.decisions, table is not None, journal.digest, perf_counter() - started, table
+        )
+
+
+def _named(spec: RunSpec, decider: object, recall: RecallFn | None) -> RunSpec:
+    """The spec with the names of what was handed over, so that they are part of its hash."""
+    changes: dict[str, Any] = {"bars": str(Path(spec.bars).absolute())}
+    if decider is not None:
+        changes["model"] = f"given:{getattr(decider, 'name', None) or _function_name(decider)}"
+    else:
+        changes["model"] = assemble.resolve_model(spec.model)
+    if recall is not None:
+        changes["memory"] = _function_name(recall)
+    return spec.model_copy(update=changes)
+
+
+def _function_name(thing: object) -> str:
+    function = getattr(thing, "func", thing)
+    home = getattr(function, "__module__", None) or type(thing).__module__
+    return f"{home}:{getattr(function, '__qualname__', type(thing).__qualname__)}"
+
+
+def _own(decider: AnyDecider | Answers | None) -> AnyDecider | None:
+    if decider is None or hasattr(decider, "decide") or hasattr(decider, "question"):
+        return cast("AnyDecider | None", decider)
+    from dream.llm.scripted import Scripted  # noqa: PLC0415 - only for answers handed over
+
+    return Scripted(cast("Any", decider), "given")
+
+
+def _folder(options: Options, spec: RunSpec) -> Path:
+    """The run's folder; with `fresh` the first that does not exist yet."""
+    folder, n = options.folder / spec.run_id(), 1
+    while options.fresh and folder.exists():
+        n += 1
+        folder = options.folder / f"{spec.run_id()}-{n}"
+    return folder
+
+
+def _notes(journal: Journal) -> tuple[str, ...]:
+    if not journal.torn_bytes:
+        return ()
+    return (f"a torn last line of {journal.torn_bytes} bytes was set aside in journal.torn",)
+
+
+def _same_content(opened: OpenedRecord | None, parts: Parts) -> None:
+    """Refuse to go on where what lies behind a name is not what it was when the run began."""
+    if opened is None:
+        return
+    for name, was in opened.hashes.items():
+        now = parts.hashes.get(name)
+        if now != was and not (now is None and name == "script"):
+            what = {"bars": parts.spec.bars, "script": parts.spec.model}.get(name, name)
+            raise InputError(
+                f"{name} changed since the run began: {what} had hash {was[:16]}, now "
+                f"{'nothing' if now is None else now[:16]}. Restore it, or start another run with "
+                f"--fresh"
+            )
+
+
+@contextmanager
+def _attempts(folder: Path, spec: RunSpec) -> Generator[Attempts | None]:
+    """Where the attempts of a paid run are written down; None for the others."""
+    if not assemble.is_model(spec.model):
+        yield None
+        return
+    spend = Spend.open(folder)
+    try:
+        yield spend
+    finally:
+        spend.close()
+
+
+def _loop(parts: Parts, decider: AnyDecider, journal: Journal, watch: drive.Watch) -> drive.Loop:
+    from dream.engine.session import Session  # noqa: PLC0415 - numba
+    from dream.strategies import asks  # noqa: PLC0415 - numba
+
+    spec = parts.spec
+    session = Session(
+        parts.bars,
+        parts.strategies,
+        spec.terms,
+        asks=asks.policy(spec.ask, spec.manage),
+        limit=spec.decisions,
+        seed=spec.seed,
+    )
+    if session.first >= len(parts.bars):
+        raise BarsInvalid(
+            f"{spec.bars}: {len(parts.bars)} bars are too few; every value that an agent is shown "
+            f"exists after 34 completed trading days (about 3,130 M15 bars). Use a longer series"
+        )
+    queries = drive.Queries(parts.recall, spec.memory, parts.k, spec.seed)
+    return drive.Loop(session, Memory(), queries, decider, journal, spec.run_id(), watch)
+
+
+def _finished(folder: Path, parts: Parts, recall: RecallFn | None, notes: tuple[str, ...]) -> Run:
+    """A run that was finished before: its summary is read, or made again by a replay."""
+    digest = next((r.digest for r in read_records(folder) if isinstance(r, ClosedRecord)), None)
+    try:
+        summary = json.loads((folder / SUMMARY).read_bytes())
+        if summary["digest"] == digest:
+            return Run(folder, summary, already_done=True, notes=notes)
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # derived from the journal, so it can be made again
+    replayed = replay(folder, memory_recall_fn=recall)
+    assert replayed.table is not None, "a closed journal replays to its end"
+    summary = _summarise(folder, parts, replayed.table, replayed.wall_s)
+    return Run(folder, summary, already_done=True, notes=notes)
+
+
+def _summarise(folder: Path, parts: Parts, table: RunTable, wall_s: float) -> Summary:
+    facts = RunFacts(
+        run_id=folder.name,
+        journal=str(folder / JOURNAL),
+        bars=parts.spec.bars,
+        wall_s=round(wall_s, 3),
+        terms=parts.spec.terms,
+    )
+    summary = summarise(table, facts)
+    write_whole(folder / SUMMARY, json.dumps(summary, indent=1, allow_nan=False).encode())
+    return summary
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in _VERSIONS:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found

@@ -1,0 +1,50 @@
+"""A finished run as reports need it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dream.types.arrays import F8, I4
+    from dream.types.trading import Trade
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunTable:
+    """A finished run as reports need it, whether it was just run or read back.
+
+    Attributes:
+        bars_from_ns, bars_to_ns: close times of the first and last bar that the run walked.
+        setups: rising edges of live set-ups over the asked bars, by strategy.
+        refused: refused orders by reason. needs_equity: smallest account that would have taken
+            every order refused as too small; None when there was none.
+        equity: (n,) float64 at the walked bars' closes. day: (n,) int32 trading-day numbers.
+        pools: visible episodes at each question that recalled; recalled, injected: totals.
+        ended: decisions, end_of_data or ruin.
+    """
+
+    decider: str
+    memory: str
+    decisions: int
+    decisions_by_status: Mapping[str, int]
+    actions: Mapping[str, int]
+    setups: Mapping[str, int]
+    refused: Mapping[str, int]
+    needs_equity: float | None
+    trades: tuple[Trade, ...]
+    start_equity: float
+    final_equity: float
+    equity: F8
+    day: I4
+    bars_from_ns: int
+    bars_to_ns: int
+    recall_calls: int
+    recalled: int
+    injected: int
+    cost_usd: float | None
+    replies: int
+    ended: str
+    digest: str
