@@ -25,6 +25,8 @@ from dream.bars.clocks import DAY_MIN, FIRST_YEAR, LAST_YEAR, instants, iso, yea
 from dream.errors import SpecInvalid
 from dream.types import F8, I4, I8, MINUTE_NS, Bars, Instrument
 
+VERSION: Final = 1
+"""Raised when the same arguments give other bars."""
 BAR_MIN: Final = 15
 FIRST_OPEN_MIN: Final = 60
 DAY_BARS: Final = 92

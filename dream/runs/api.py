@@ -243,9 +243,22 @@ def _attempts(folder: Path, spec: RunSpec) -> Generator[Attempts | None]:
         return
     spend = Spend.open(folder)
     try:
-        yield spend
+        yield _Attempts(spend)
     finally:
         spend.close()
+
+
+class _Attempts:
+    """Writes attempts down. One without a known price has no ceiling either and counts as 0."""
+
+    def __init__(self, spend: Spend) -> None:
+        self._spend = spend
+
+    def begin(self, seq: int, turn: int, attempt: int, ceiling_usd: float | None, /) -> None:
+        self._spend.before(seq, turn, attempt, ceiling_usd or 0.0)
+
+    def end(self, seq: int, turn: int, attempt: int, cost_usd: float | None, /) -> None:
+        self._spend.after(seq, turn, attempt, cost_usd)
 
 
 def _loop(parts: Parts, decider: AnyDecider, journal: Journal, watch: drive.Watch) -> drive.Loop:

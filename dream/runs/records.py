@@ -76,30 +76,28 @@ def _joined(text: str) -> str:
 
 
 def _plain_json(spec: dict[str, Any]) -> dict[str, Any]:
-    """A copy of a spec as its readers will have it."""
+    """A copy of a spec, as its readers will have it."""
     _check_json(spec)
     return json.loads(json.dumps(spec))
 
 
 def _check_json(value: Any) -> None:
     """Refuses what is not strict JSON, and the object that would be taken for a line's meta."""
-    match value:
-        case dict():
-            for key, item in cast("dict[Any, Any]", value).items():
-                if not isinstance(key, str):
-                    raise ValueError(f"a key of the spec must be a text: {key!r}")
-                if key == "meta" and isinstance(item, dict):
-                    raise ValueError("the spec must not have an object under the key 'meta'")
-                _check_json(item)
-        case list() | tuple():
-            for item in cast("Sequence[Any]", value):
-                _check_json(item)
-        case float() if not math.isfinite(value):
-            raise ValueError(f"a number of the spec is not finite: {value!r}")
-        case None | bool() | int() | float() | str():
-            pass
-        case _:
-            raise ValueError(f"the spec has a value that JSON does not know: {value!r}")
+    if isinstance(value, dict):
+        items = cast("dict[Any, Any]", value)
+        if not all(isinstance(key, str) for key in items):
+            raise ValueError(f"the keys of the spec must be texts: {list(items)[:5]!r}")
+        if "meta" in items and isinstance(items["meta"], dict):
+            raise ValueError("the spec must not have an object under the key 'meta'")
+        for item in items.values():
+            _check_json(item)
+    elif isinstance(value, list | tuple):
+        for item in cast("Sequence[Any]", value):
+            _check_json(item)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"a number of the spec is not finite: {value!r}")
+    elif value is not None and not isinstance(value, bool | int | float | str):
+        raise ValueError(f"the spec has a value that JSON does not know: {value!r}")
 
 
 # pydantic's own str refuses lone surrogates, which models send.
@@ -300,6 +298,9 @@ def _payload(record: Record, *but: str) -> dict[str, Any]:
     return {n: x for n, x in vars(record).items() if n not in {"v", "kind", *but}}
 
 
+_ASKED = ("seq", "purpose", "turn", "request", "user")
+
+
 def reply_record(question: Question, reply: Reply, turn: int) -> ReplyRecord:
     """The line of one call; turn is 0, or 1 for a repair."""
     return ReplyRecord(
@@ -359,9 +360,7 @@ def decision_record(
         reasoning=decision.reasoning,
         status=decision.status,
         equity=ask.account.equity,
-        position=None
-        if held is None
-        else OpenPosition(**{name: getattr(held, name) for name in OpenPosition.model_fields}),
+        position=held and OpenPosition(**{n: getattr(held, n) for n in OpenPosition.model_fields}),
     )
 
 

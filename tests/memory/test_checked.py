@@ -78,7 +78,7 @@ def test_a_faulty_item_names_function_and_question(items, message):
 
 @pytest.mark.parametrize("wrong", [None, "a", (), 5])
 def test_something_other_than_a_list_is_refused(wrong):
-    with pytest.raises(InputError, match="expected a list of at most 5 Recalled, found a"):
+    with pytest.raises(InputError, match=r"expected a list of at most 5 Recalled, found a"):
         checked(lambda query, past: wrong, asking(), PAST)
 
 
@@ -94,7 +94,7 @@ def test_a_function_that_fails_is_shown_with_its_line():
 
     with pytest.raises(InputError, match=r"decision 7 failed: KeyError: .*profit.*episodes\.py, l"):
         checked(partial(users_function), asking(seq=7), PAST)
-    with pytest.raises(InputError, match="failed: TypeError: .*positional argument"):
+    with pytest.raises(InputError, match=r"failed: TypeError: .*positional argument"):
         checked(lambda query: [], asking(), PAST)
 
 
@@ -114,7 +114,7 @@ class Named:
 
 
 def test_an_object_and_a_bound_function_are_named_too():
-    with pytest.raises(InputError, match="recall function .*test_checked:Named at decision"):
+    with pytest.raises(InputError, match=r"recall function .*test_checked:Named at decision"):
         checked(Named(), asking(), PAST)
 
 

@@ -245,8 +245,24 @@ class Failing:
 def any_text():
     """Text as a model may write it: lone surrogates, controls, pieces of our own line format."""
     pieces = st.sampled_from(
-        [TORN_TEXT, "\ud800", "\udfff", "\ud83d\ude00", "\u2028", "\u2029", "\x00", "\n", '"', "\\"]
-        + [',"meta":{', ',"chain":"', ',"crc":"', "}\n", "NaN", ""]
+        [
+            TORN_TEXT,
+            "\ud800",
+            "\udfff",
+            "\ud83d\ude00",
+            "\u2028",
+            "\u2029",
+            "\x00",
+            "\n",
+            '"',
+            "\\",
+            ',"meta":{',
+            ',"chain":"',
+            ',"crc":"',
+            "}\n",
+            "NaN",
+            "",
+        ]
     )
     wild = st.text(st.characters(exclude_categories=()), max_size=8)
     return st.lists(pieces | wild, max_size=4).map("".join)

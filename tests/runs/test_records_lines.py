@@ -27,7 +27,6 @@ from tests.runs.journal_samples import (
     ITEM,
     ORDER,
     POSITION,
-    TORN_TEXT,
     TRADE,
     any_float,
     any_json,

@@ -24,8 +24,8 @@ Bar = tuple[int, int, int, int] | None
 def made_day(bars: Mapping[int, Bar]) -> Bars:
     """The quiet days and one more.
 
-    Its bars are given by close minute, relative to BASE, None for a missing one; the others are flat
-    at BASE.
+    Its bars are given by close minute, relative to BASE, None for a missing one.
+    The others are flat at BASE.
     """
     rows: list[Row] = [
         (FIRST_DAY + d, m, BASE, BASE + 100, BASE - 100, BASE) for d in range(QUIET) for m in GRID

@@ -1,0 +1,191 @@
+"""dream bars: look at, import and make bar series."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+app = typer.Typer(name="bars", help="Look at, import and make bar series.", no_args_is_help=True)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object.")]
+Out = Annotated[Path, typer.Option("-o", "--out", help="Parquet file to write.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
+From = Annotated[
+    str | None,
+    typer.Option("--from", help="Leave out bars that open before this date or instant (UTC)."),
+]
+To = Annotated[
+    str | None,
+    typer.Option("--to", help="Leave out bars that close after this date or instant (UTC)."),
+]
+
+
+@app.command()
+def info(
+    file: Annotated[Path, typer.Argument(help="Bar file: Parquet, or CSV with UTC stamps.")],
+    from_: From = None,
+    to: To = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a bar file holds, once every row of it has been checked.
+
+    Example: dream bars info gold.parquet
+    """
+    from dream.bars import clocks, store
+    from dream.bars.overview import overview
+
+    start, end = (None if text is None else clocks.parse_instant(text) for text in (from_, to))
+    bars = store.read(file, from_ns=start, to_ns=end)
+    seen = overview(bars)
+    record: dict[str, Any] = {
+        "file": str(file),
+        "symbol": bars.instrument.symbol,
+        "tick": bars.instrument.tick,
+        "source_clock": store.source_clock(file),
+        "bars": seen.bars,
+        "bar_minutes": seen.bar_min,
+        "from": clocks.iso(seen.from_ns),
+        "to": clocks.iso(seen.to_ns),
+        "days": seen.days,
+        "full_days": seen.full_days,
+        "half_days": seen.half_days,
+        "missing_bars": seen.missing_bars,
+        "closed_hour_bars": seen.closed_hour_bars,
+        "low": _price(seen.low),
+        "high": _price(seen.high),
+        "spread": None if seen.spread is None else _spread(seen.spread),
+        "content_hash": seen.content_hash,
+    }
+    if as_json:
+        typer.echo(json.dumps(record, allow_nan=False))
+        return
+    spread = (
+        "unknown"
+        if seen.spread is None
+        else "{q05} / {q50} / {q95} / {max}".format(**record["spread"])
+    )
+    _show(
+        ("file", file),
+        ("instrument", f"{record['symbol']}, tick {record['tick']:g}"),
+        ("bars", f"{seen.bars:,} of {seen.bar_min} minutes"),
+        ("range", f"{record['from']} to {record['to']}"),
+        ("source clock", record["source_clock"]),
+        ("trading days", f"{seen.days:,}: {seen.full_days:,} full, {seen.half_days:,} half"),
+        ("missing", f"{seen.missing_bars:,} bars inside sessions"),
+        ("closed hour", f"{seen.closed_hour_bars:,} bars between 17:00 and 18:00 New York"),
+        ("price", f"{record['low']} to {record['high']}"),
+        ("spread", f"{spread} (5 %, median, 95 %, largest)" if seen.spread else spread),
+        ("content hash", seen.content_hash),
+    )
+
+
+@app.command("import")
+def import_(
+    source: Annotated[
+        Path, typer.Argument(help="timestamp open high low close [volume] [spread], open times.")
+    ],
+    out: Out,
+    clock: Annotated[str, typer.Option(help="Clock of the stamps in the source: utc.")],
+    tick: Annotated[float, typer.Option(help="Smallest price step.")] = 0.01,
+    symbol: Annotated[str, typer.Option(help="What the prices are of.")] = "XAUUSD",
+    rounding: Annotated[
+        bool, typer.Option("--round", help="Round prices to the tick grid, and count the rows.")
+    ] = False,
+    spread_unit: Annotated[
+        Literal["price", "ticks"], typer.Option(help="Unit of the spread column.")
+    ] = "price",
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check a Parquet or CSV file row by row and write it as a bar file of dream.
+
+    A wrong row is refused by its number, and nothing is written.
+
+    Example: dream bars import gold.csv --clock utc -o gold.parquet
+    """
+    from dream.bars import clocks
+    from dream.bars.check import Reading
+    from dream.bars.importers.ingest import ingest
+    from dream.types import MINUTE_NS, Instrument
+
+    reading = Reading(Instrument(symbol, tick), clock, rounding, spread_unit)
+    report = ingest(source, out, reading, force=force)
+    record = {
+        "source": str(source),
+        "file": str(out),
+        "rows_read": report.rows,
+        "rows_kept": report.rows,
+        "rows_dropped": 0,
+        "rows_rounded": report.rows_rounded,
+        "bar_minutes": report.bar_ns // MINUTE_NS,
+        "from": clocks.iso(report.from_ns),
+        "to": clocks.iso(report.to_ns),
+        "columns_unused": list(report.unused),
+    }
+    if as_json:
+        typer.echo(json.dumps(record, allow_nan=False))
+        return
+    _show(
+        ("rows", f"{report.rows:,} read, {report.rows:,} kept, 0 dropped"),
+        ("rounded", f"{report.rows_rounded:,} rows to the tick of {tick:g}"),
+        ("bars", f"{record['bar_minutes']} minutes, {record['from']} to {record['to']}"),
+        ("not used", f"columns {', '.join(report.unused)}" if report.unused else "no column"),
+        ("written", out),
+    )
+
+
+@app.command()
+def synth(
+    out: Out,
+    bars: Annotated[int, typer.Option(help="How many 15-minute bars.")] = 50_802,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same bars.")] = 0,
+    from_: Annotated[
+        str | None, typer.Option("--from", help="No bar opens before this date or instant (UTC).")
+    ] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a series that behaves like gold: its hours, its volatility, its gaps; not its future.
+
+    Example: dream bars synth -o made-up.parquet --bars 50802 --seed 1
+    """
+    from dream.bars import clocks, content_hash, store
+    from dream.bars import synth as generator
+
+    start_ns = generator.START_NS if from_ is None else clocks.parse_instant(from_)
+    made = generator.make(bars, seed, start_ns=start_ns)
+    store.write(made, out, source_clock="utc", force=force)
+    record = {
+        "file": str(out),
+        "bars": len(made),
+        "seed": seed,
+        "from": clocks.iso(int(made.t_close_ns[0]) - made.bar_ns),
+        "to": clocks.iso(int(made.t_close_ns[-1])),
+        "content_hash": content_hash(made),
+    }
+    if as_json:
+        typer.echo(json.dumps(record, allow_nan=False))
+        return
+    _show(
+        ("bars", f"{len(made):,} made with seed {seed}"),
+        ("range", f"{record['from']} to {record['to']}"),
+        ("content hash", record["content_hash"]),
+        ("written", out),
+    )
+
+
+def _price(value: float) -> float:
+    """A price without the last bits of a float product."""
+    return float(f"{value:.10g}")
+
+
+def _spread(values: tuple[float, ...]) -> dict[str, float]:
+    return dict(zip(("q05", "q50", "q95", "max"), map(_price, values), strict=True))
+
+
+def _show(*lines: tuple[str, object]) -> None:
+    for name, value in lines:
+        typer.echo(f"{name:<14}{value}")
