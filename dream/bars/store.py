@@ -224,7 +224,7 @@ def _label(path: Path) -> Label | None:
         return None
     try:
         found: dict[bytes, bytes] = pq.read_metadata(path).metadata or {}
-    except (pa.ArrowException, OSError) as e:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as e:
         raise _damaged(path, e) from e
     version = found.get(b"dream.schema")
     if version is None:
@@ -258,7 +258,7 @@ def _stored(path: Path) -> Rows:
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             found = file.read()
-    except (pa.ArrowException, OSError) as e:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as e:
         raise _damaged(path, e) from e
     if not found.schema.equals(_COLUMNS) or any(c.null_count for c in found.columns):
         raise _damaged(path, f"its columns are not those of schema {SCHEMA}")

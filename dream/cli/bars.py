@@ -30,7 +30,7 @@ def info(
     to: To = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a bar file holds, once every row of it has been checked.
+    """Show what a bar file holds; every row is checked first.
 
     Example: dream bars info gold.parquet
     """
@@ -84,6 +84,7 @@ def info(
 
 @app.command("import")
 def import_(
+    *,
     source: Annotated[
         Path, typer.Argument(help="timestamp open high low close [volume] [spread], open times.")
     ],
@@ -100,9 +101,9 @@ def import_(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check a Parquet or CSV file row by row and write it as a bar file of dream.
+    """Check a Parquet or CSV file and write it as bars.
 
-    A wrong row is refused by its number, and nothing is written.
+    A wrong row is refused by its number, and then nothing is written.
 
     Example: dream bars import gold.csv --clock utc -o gold.parquet
     """
@@ -148,7 +149,7 @@ def synth(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a series that behaves like gold: its hours, its volatility, its gaps; not its future.
+    """Make bars that behave like gold.
 
     Example: dream bars synth -o made-up.parquet --bars 50802 --seed 1
     """

@@ -238,6 +238,7 @@ def _take_live(
 ) -> None:  # fmt: skip
     """What the `rules` decider would order at this close, by registry order."""
     row = np.searchsorted(live_bars, i)
+    s.pend = 0  # the last order is still in the record
     for k in range(setups.shape[1]):
         live = setups[row, k, 0]
         if live == 0:

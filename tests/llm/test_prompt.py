@@ -135,7 +135,12 @@ def test_numbers_are_plain_whatever_they_are(
     names = ("atr_m15", "atr_h1", "atr_d1", "rsi", "sma_50", "sma_200", "bb_low", "bb_mid",
              "bb_high", "adx_h1", "sma_20_h1", "atr_d1_pct")  # fmt: skip
     board = replace(
-        ask.board[0], stop=row[0], target=row[1], trigger=row[2], distance=row[3], levels={"x": row[0]}
+        ask.board[0],
+        stop=row[0],
+        target=row[1],
+        trigger=row[2],
+        distance=row[3],
+        levels={"x": row[0]},
     )
     window = ask.window.copy()
     window[0, :3] = shown[12:]

@@ -285,7 +285,6 @@ def test_a_record_is_frozen():
         {"a": [{"meta": {}}]},
         {"a": math.nan},
         {"a": [math.inf]},
-        {"a": {1: 2}},
         {"a": {1, 2}},
         {"a": b"x"},
         {"a": object()},
@@ -297,7 +296,8 @@ def test_a_spec_is_strict_json_without_an_object_called_meta(spec):
 
 
 def test_a_spec_may_use_the_word_meta_for_anything_else():
-    assert opened(meta=1, note="meta", more={"meta": [1]}).spec["more"] == {"meta": [1]}
+    spec = opened(meta=1, note='"meta":{', more={"meta": [1]}).spec
+    assert (spec["meta"], spec["note"], spec["more"]) == (1, '"meta":{', {"meta": [1]})
 
 
 def test_a_reply_has_at_most_one_repair():

@@ -38,7 +38,7 @@ def read(path: Path, clock: str | None) -> Iterator[Raw]:
             numbers = {p: _numbers(batch.column(c)) for p, c in names.items() if p != "timestamp"}
             yield importers.raw(at, numbers, columns.unused)
             row += batch.num_rows
-    except (pa.ArrowException, OSError) as e:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as e:
         reason = str(e).split("\n", maxsplit=1)[0]
         raise BarsInvalid(f"{path} is not a readable Parquet file: {reason}; copy it again") from e
 
