@@ -291,7 +291,7 @@ def scene(seed: int, *, length: tuple[int, int] = (1, 40), kind: str = "") -> Sc
         in_ticks=True,
     )
     close = bars.px[:, 3]
-    names = ["b_first", "a_second", "c_third"][: int(rng.integers(1, 4))]
+    names = ["b_first", "a_second", "c_third"][: pick(rng, 1, 1, 2, 3)]
     busy = pick(rng, 0.15, 0.5)
     return Scene(
         seed,

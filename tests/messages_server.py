@@ -20,6 +20,7 @@ One step of the plan per request; the last one repeats.
     wrongmodel    200, from some-other-model
     dated         200, from a dated snapshot of the model asked
     nostop        200, without a stop reason
+    nousage       200, without counts of tokens
     refusal       200, stop_reason refusal and no content
     maxtok        200, stop_reason max_tokens and half an answer
 """
@@ -186,6 +187,7 @@ class _Handler(BaseHTTPRequestHandler):
             "wrongmodel": {"model": "some-other-model"},
             "dated": {"model": body["model"] + "-20260928"},
             "nostop": {"stop_reason": None},
+            "nousage": {"usage": None},
             "refusal": {"stop_reason": "refusal", "content": []},
             "maxtok": {"stop_reason": "max_tokens", "content": [{"type": "text", "text": half}]},
         }

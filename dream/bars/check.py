@@ -58,8 +58,8 @@ class Stamps:
 
     def refuse(self, row: int, found: str, expected: str) -> NoReturn:
         """Raise BarsInvalid for the row at this index."""
-        found = f"({iso(int(self.t_open_ns[row]))}) {found}"
-        refuse(self.path, self.first_row + row, found, expected)
+        place = f"{self.first_row + row} ({iso(int(self.t_open_ns[row]))})"
+        refuse(self.path, place, found, expected)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +91,7 @@ class Rows:
     rounded: int = 0
 
 
-def refuse(path: str, row: int, found: str, expected: str) -> NoReturn:
+def refuse(path: str, row: int | str, found: str, expected: str) -> NoReturn:
     """Raise BarsInvalid for one data row, numbered from 1."""
     raise BarsInvalid(f"{path}, row {row}: {found}; {expected}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shlex
 import signal
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dream.errors import SpecInvalid
+from dream.errors import InputError, SpecInvalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from dream.types import Snapshot
 
 SYNTHETIC_BARS, SYNTHETIC_SEED = 50_802, 1
+_SYNTHETIC = "<synthetic>"
 
 _MONEY, _PRICE = "account currency", "quote currency"
 Model = Annotated[
@@ -130,6 +132,8 @@ def run(
     """
     from dream.runs.spec import make_spec
 
+    if max_gap is not None and not math.isfinite(max_gap):
+        raise SpecInvalid(f"--max-gap takes minutes, found {max_gap}")
     terms = {
         "equity": equity, "risk": risk, "spread": spread, "slippage": slippage,
         "commission": commission, "swap": swap, "intrabar": intrabar, "buy_only": not shorts,
@@ -139,10 +143,11 @@ def run(
         "model": model, "decisions": decisions, "from": from_, "to": to, "memory": memory,
         "ask": ask, "manage": manage, "seed": seed, "on_error": on_error, "terms": terms,
         "strategies": [name.strip() for name in strategies.split(",")],
-        "bars": bars or "synthetic",
+        "bars": bars or _SYNTHETIC,
     }  # fmt: skip
     spec = make_spec(settings, _pairs(set_ or []))
-    if bars is None:
+    synthetic = spec.bars == _SYNTHETIC
+    if synthetic:
         spec = spec.model_copy(update={"bars": str(_synthetic_bars())})
     from dream.runs.api import Options
     from dream.runs.assemble import Access
@@ -153,7 +158,7 @@ def run(
     import_from_here()
     with _watching(spec.decisions, show=not (quiet or as_json)) as watch:
         options = Options(runs, sync, fresh, access, watch)
-        _run(spec, options, as_json=as_json, synthetic=bars is None)
+        _run(spec, options, as_json=as_json, synthetic=synthetic)
 
 
 def _run(spec: RunSpec, options: Any, *, as_json: bool, synthetic: bool) -> None:
@@ -162,8 +167,9 @@ def _run(spec: RunSpec, options: Any, *, as_json: bool, synthetic: bool) -> None
 
     try:
         done = api.run(spec, options=options)
-    except Stopped:
-        command = shlex.join(["dream", *sys.argv[1:]])
+    except (Stopped, KeyboardInterrupt):
+        words = [word for word in sys.argv[1:] if word != "--fresh"]
+        command = shlex.join(["dream", *words])
         typer.echo(f"\nStopped; nothing is lost. Go on with:\n  {command}", err=True)
         raise typer.Exit(130) from None
     for note in done.notes:
@@ -226,7 +232,13 @@ def _synthetic_bars() -> Path:
     name = f"synthetic-{synth.VERSION}-{SYNTHETIC_BARS}-{SYNTHETIC_SEED}.parquet"
     path = user_cache_path("dream") / name
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"cannot make {path.parent} for the synthetic bars: {error.strerror}; name a "
+                f"folder that can be written in XDG_CACHE_HOME, or give bars with --bars"
+            ) from None
         made = synth.make(SYNTHETIC_BARS, SYNTHETIC_SEED)
         store.write(made, path, source_clock="utc", force=True)
     return path

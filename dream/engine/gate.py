@@ -89,10 +89,10 @@ def _cut_points(full: Mapping[str, Setups], n: int, seed: int, cuts: int) -> lis
 
 
 def _compare(name: str, bars: Bars, full: Setups, prefix: Setups, cut: int) -> None:
-    before = dict(_arrays(full))
-    for field, values in _arrays(prefix):
-        if field not in before:
-            raise LeakError(f"strategy {name}: {field} exists only when bars from {cut} are hidden")
+    before, after = dict(_arrays(full)), dict(_arrays(prefix))
+    for field in sorted(before.keys() ^ after.keys()):
+        raise LeakError(f"strategy {name}: {field} comes or goes with the bars from {cut} on")
+    for field, values in after.items():
         same = before[field][:cut] == values
         if not same.all():
             bar = int(np.argmin(same))

@@ -144,7 +144,7 @@ def _trend(hours: Periods, strength: F8, average: F8) -> I1:
     """(m,) int8 index into TRENDS: the side of the average where ADX says that there is a trend."""
     close = hours.px[:, 3]
     strong = strength >= _TRENDING_ADX
-    word = np.ones(len(close), dtype=np.int8)
+    word = np.full(len(close), TRENDS.index("range"), dtype=np.int8)
     word[strong & (close > average)] = TRENDS.index("up")
     word[strong & (close < average)] = TRENDS.index("down")
     word[np.isnan(strength) | np.isnan(average)] = TRENDS.index("unknown")

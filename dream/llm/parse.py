@@ -99,7 +99,7 @@ def parse_answer(text: str, *, tolerant: bool = False) -> Decision:
         raise Unreadable(f"strategy: {answer.action} needs the name of a strategy on the board")
     return Decision(
         action=answer.action,
-        strategy=answer.strategy,
+        strategy=answer.strategy or None,
         confidence=answer.confidence,
         stop=answer.stop,
         target=answer.target,

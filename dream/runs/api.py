@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from dream.errors import BarsInvalid, InputError
+from pydantic import ValidationError
+
+from dream.engine.session import Session
+from dream.errors import BarsInvalid, InputError, SchemaUnknown
 from dream.memory.episodes import Memory
 from dream.reports.metrics import RunFacts, summarise
 from dream.runs import assemble, drive
@@ -20,15 +23,15 @@ from dream.runs.journal import EndOfRecord, Journal, read_records
 from dream.runs.records import ClosedRecord, OpenedRecord, TradeRecord, trade_of
 from dream.runs.spec import RunSpec
 from dream.runs.stores import JOURNAL, Spend, write_whole
+from dream.strategies import asks
 
 if TYPE_CHECKING:
-    from dream.llm.client import Attempts
     from dream.reports.metrics import Summary
     from dream.runs.assemble import AnyDecider, Parts
     from dream.types import RecallFn, RunTable, Trade
 
 SUMMARY = "summary.json"
-Answers = Callable[..., Any] | Sequence[Any]
+Answers = Callable[..., Any] | Iterable[Any]
 _VERSIONS = ("dream", "numpy", "numba", "anthropic")
 
 
@@ -117,18 +120,19 @@ def run(
     spec = _named(spec, decider, memory_recall_fn)
     parts = assemble.assemble(spec, memory_recall_fn)
     folder = _folder(options, spec)
+    live = _given(decider, spec.model)
+    if _is_finished(folder, parts):
+        return _finished(folder, parts, live, memory_recall_fn)
     started = perf_counter()
+    attempts = _Attempts(folder)
+    # What can be wrong with what was given is found before a folder is made.
+    live = live or assemble.live_decider(parts, options.access, attempts)
+    session = _session(parts)
     with ExitStack() as held:
         journal = held.enter_context(Journal.open(folder, sync=options.sync))
-        _same_content(journal.opened, parts)
+        held.callback(attempts.close)
         notes = _notes(journal)
-        if journal.is_closed:
-            return _finished(folder, parts, memory_recall_fn, notes)
-        live = _own(decider)
-        if live is None:
-            attempts = held.enter_context(_attempts(folder, spec))
-            live = assemble.live_decider(parts, options.access, attempts)
-        loop = _loop(parts, live, journal, options.watch)
+        loop = _loop(parts, session, live, journal, options.watch)
         journal.emit(
             OpenedRecord(
                 run_id=spec.run_id(),
@@ -147,6 +151,7 @@ def replay(
     folder: Path,
     *,
     bars: str | None = None,
+    decider: AnyDecider | Answers | None = None,
     memory_recall_fn: RecallFn | None = None,
     watch: drive.Watch | None = None,
 ) -> Replayed:
@@ -155,6 +160,7 @@ def replay(
     Args:
         folder: of the run.
         bars: where the bars are now, if not where the spec says.
+        decider: the decider object that the run was given, if it was given one.
         memory_recall_fn: the function that the run was given, if it was given one.
         watch: told of every decision.
 
@@ -166,10 +172,10 @@ def replay(
     with Journal.read(folder) as journal:
         if journal.opened is None:
             raise InputError(f"{folder}: the journal is empty; there is nothing to replay")
-        spec = RunSpec.model_validate(journal.opened.spec)
-        parts = assemble.assemble(spec, memory_recall_fn, bars)
-        _same_content(journal.opened, parts)
-        loop = _loop(parts, assemble.replay_decider(parts), journal, watch or drive.Watch())
+        parts = assemble.assemble(_recorded_spec(journal.opened, folder), memory_recall_fn, bars)
+        _same_content(journal.opened, parts, but=("script",))
+        asked = _given(decider, parts.spec.model) or assemble.replay_decider(parts)
+        loop = _loop(parts, _session(parts), asked, journal, watch or drive.Watch())
         journal.emit(journal.opened)
         table = None
         with suppress(EndOfRecord):  # an unfinished run: what it has, came out again
@@ -182,10 +188,12 @@ def replay(
 def _named(spec: RunSpec, decider: object, recall: RecallFn | None) -> RunSpec:
     """The spec with the names of what was handed over, so that they are part of its hash."""
     changes: dict[str, Any] = {"bars": str(Path(spec.bars).absolute())}
-    if decider is not None:
-        changes["model"] = f"given:{getattr(decider, 'name', None) or _function_name(decider)}"
-    else:
+    if decider is None:
         changes["model"] = assemble.resolve_model(spec.model)
+    elif _is_decider(decider):
+        changes["model"] = f"{assemble.GIVEN}:{getattr(decider, 'name', _function_name(decider))}"
+    else:
+        changes["model"] = f"{assemble.ANSWERS}:{_function_name(decider)}"
     if recall is not None:
         changes["memory"] = _function_name(recall)
     return spec.model_copy(update=changes)
@@ -197,21 +205,37 @@ def _function_name(thing: object) -> str:
     return f"{home}:{getattr(function, '__qualname__', type(thing).__qualname__)}"
 
 
-def _own(decider: AnyDecider | Answers | None) -> AnyDecider | None:
-    if decider is None or hasattr(decider, "decide") or hasattr(decider, "question"):
+def _is_decider(given: object) -> bool:
+    return hasattr(given, "decide") or hasattr(given, "question")
+
+
+def _given(decider: AnyDecider | Answers | None, name: str) -> AnyDecider | None:
+    """What was handed over as a decider; None where nothing was."""
+    if decider is None or _is_decider(decider):
         return cast("AnyDecider | None", decider)
     from dream.llm.scripted import Scripted  # noqa: PLC0415 - only for answers handed over
 
-    return Scripted(cast("Any", decider), "given")
+    return Scripted(cast("Any", decider), name)
 
 
 def _folder(options: Options, spec: RunSpec) -> Path:
-    """The run's folder; with `fresh` the first that does not exist yet."""
-    folder, n = options.folder / spec.run_id(), 1
-    while options.fresh and folder.exists():
+    """The newest folder of the run; with `fresh` the next one, which does not exist yet."""
+    newest = following = options.folder / spec.run_id()
+    n = 1
+    while following.exists():
         n += 1
-        folder = options.folder / f"{spec.run_id()}-{n}"
-    return folder
+        newest, following = following, options.folder / f"{spec.run_id()}-{n}"
+    return following if options.fresh else newest
+
+
+def _is_finished(folder: Path, parts: Parts) -> bool:
+    """Whether nothing is left to do; an unfinished run must have the content that it began with."""
+    if not (folder / JOURNAL).exists():
+        return False
+    with Journal.read(folder) as journal:
+        if journal.opened is not None:
+            _same_content(journal.opened, parts)
+        return journal.is_closed
 
 
 def _notes(journal: Journal) -> tuple[str, ...]:
@@ -220,13 +244,22 @@ def _notes(journal: Journal) -> tuple[str, ...]:
     return (f"a torn last line of {journal.torn_bytes} bytes was set aside in journal.torn",)
 
 
-def _same_content(opened: OpenedRecord | None, parts: Parts) -> None:
+def _recorded_spec(opened: OpenedRecord, folder: Path) -> RunSpec:
+    try:
+        return RunSpec.model_validate(opened.spec)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise SchemaUnknown(
+            f"{folder}: the recorded settings are not those of this version of dream: "
+            f"{'.'.join(map(str, first['loc']))}: {first['msg']}. Use the version that wrote it"
+        ) from None
+
+
+def _same_content(opened: OpenedRecord, parts: Parts, but: tuple[str, ...] = ()) -> None:
     """Refuse to go on where what lies behind a name is not what it was when the run began."""
-    if opened is None:
-        return
     for name, was in opened.hashes.items():
         now = parts.hashes.get(name)
-        if now != was and not (now is None and name == "script"):
+        if now != was and name not in but:
             what = {"bars": parts.spec.bars, "script": parts.spec.model}.get(name, name)
             raise InputError(
                 f"{name} changed since the run began: {what} had hash {was[:16]}, now "
@@ -235,36 +268,36 @@ def _same_content(opened: OpenedRecord | None, parts: Parts) -> None:
             )
 
 
-@contextmanager
-def _attempts(folder: Path, spec: RunSpec) -> Generator[Attempts | None]:
-    """Where the attempts of a paid run are written down; None for the others."""
-    if not assemble.is_model(spec.model):
-        yield None
-        return
-    spend = Spend.open(folder)
-    try:
-        yield _Attempts(spend)
-    finally:
-        spend.close()
-
-
 class _Attempts:
-    """Writes attempts down. One without a known price has no ceiling either and counts as 0."""
+    """Writes the attempts at paid calls of a run down; the file is made with the first."""
 
-    def __init__(self, spend: Spend) -> None:
-        self._spend = spend
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._spend: Spend | None = None
 
     def begin(self, seq: int, turn: int, attempt: int, ceiling_usd: float | None, /) -> None:
+        """Before a call; one without a known price counts nothing, and the summary says so."""
+        self._spend = self._spend or Spend.open(self._folder)
         self._spend.before(seq, turn, attempt, ceiling_usd or 0.0)
 
     def end(self, seq: int, turn: int, attempt: int, cost_usd: float | None, /) -> None:
+        """After it."""
+        assert self._spend is not None, "an attempt ends after it began"
         self._spend.after(seq, turn, attempt, cost_usd)
 
+    def close(self) -> None:
+        """Close the file, if there is one."""
+        if self._spend is not None:
+            self._spend.close()
 
-def _loop(parts: Parts, decider: AnyDecider, journal: Journal, watch: drive.Watch) -> drive.Loop:
-    from dream.engine.session import Session  # noqa: PLC0415 - numba
-    from dream.strategies import asks  # noqa: PLC0415 - numba
 
+def _session(parts: Parts) -> Session:
+    """The session of a run, its strategies checked.
+
+    Raises:
+        LeakError: a strategy uses later bars.
+        InputError: there is no such ask policy, or there are too few bars.
+    """
     spec = parts.spec
     session = Session(
         parts.bars,
@@ -279,23 +312,32 @@ def _loop(parts: Parts, decider: AnyDecider, journal: Journal, watch: drive.Watc
             f"{spec.bars}: {len(parts.bars)} bars are too few; every value that an agent is shown "
             f"exists after 34 completed trading days (about 3,130 M15 bars). Use a longer series"
         )
+    return session
+
+
+def _loop(
+    parts: Parts, session: Session, decider: AnyDecider, journal: Journal, watch: drive.Watch
+) -> drive.Loop:
+    spec = parts.spec
     queries = drive.Queries(parts.recall, spec.memory, parts.k, spec.seed)
     return drive.Loop(session, Memory(), queries, decider, journal, spec.run_id(), watch)
 
 
-def _finished(folder: Path, parts: Parts, recall: RecallFn | None, notes: tuple[str, ...]) -> Run:
+def _finished(
+    folder: Path, parts: Parts, decider: AnyDecider | None, recall: RecallFn | None
+) -> Run:
     """A run that was finished before: its summary is read, or made again by a replay."""
     digest = next((r.digest for r in read_records(folder) if isinstance(r, ClosedRecord)), None)
     try:
         summary = json.loads((folder / SUMMARY).read_bytes())
         if summary["digest"] == digest:
-            return Run(folder, summary, already_done=True, notes=notes)
+            return Run(folder, summary, already_done=True)
     except (OSError, ValueError, KeyError, TypeError):
         pass  # derived from the journal, so it can be made again
-    replayed = replay(folder, memory_recall_fn=recall)
+    replayed = replay(folder, decider=decider, memory_recall_fn=recall)
     assert replayed.table is not None, "a closed journal replays to its end"
     summary = _summarise(folder, parts, replayed.table, replayed.wall_s)
-    return Run(folder, summary, already_done=True, notes=notes)
+    return Run(folder, summary, already_done=True)
 
 
 def _summarise(folder: Path, parts: Parts, table: RunTable, wall_s: float) -> Summary:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from dream.bars import clocks, content_hash, store
-from dream.errors import BarsInvalid, SpecInvalid
+from dream.errors import BarsInvalid, InputError, SpecInvalid
 from dream.llm import catalog
 from dream.llm.scripted import Never, Random, Rules, Scripted, load_script
 from dream.runs import plugins
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 K = 5
 """Episodes recalled at most, where memory.k does not say."""
+
+GIVEN, ANSWERS = "given-decider", "given-answers"
+"""What stands before the name of what was handed over in Python; no module can be called so."""
 
 _RANDOM = re.compile(r"random:(0(?:\.\d+)?|1(?:\.0+)?|\.\d+)")
 
@@ -120,7 +123,9 @@ def assemble(
         if digest is not None:
             hashes[name] = digest
     if spec.model.startswith("scripted:"):
-        hashes["script"] = _file_hash(Path(spec.model.partition(":")[2]))
+        digest = _file_hash(Path(spec.model.partition(":")[2]))
+        if digest is not None:
+            hashes["script"] = digest
     if is_model(spec.model):
         from dream.llm.prompt import prompt_hash  # noqa: PLC0415 - only for models
 
@@ -177,10 +182,20 @@ def live_decider(parts: Parts, access: Access, attempts: Attempts | None) -> Any
 
 
 def replay_decider(parts: Parts) -> AnyDecider:
-    """The same decider for a replay: it asks nobody and reads recorded replies as before."""
-    if is_model(parts.spec.model):
+    """The same decider for a replay: it asks nobody and reads recorded replies as before.
+
+    Raises:
+        InputError: the run was given a decider object, which no name leads to.
+    """
+    name = parts.spec.model
+    if is_model(name):
         return _model_decider(parts, None)
-    return computed(parts.spec) or Scripted((), parts.spec.model)
+    if name.startswith(f"{GIVEN}:"):
+        raise InputError(
+            f"this run was given a decider object ({name}) in Python, whose decisions are computed "
+            f"again: replay it with dream.replay(folder, decider=...)"
+        )
+    return computed(parts.spec) or Scripted((), name)
 
 
 def _model_decider(parts: Parts, client: Any) -> AskingDecider:
@@ -210,8 +225,9 @@ def _whole_k(value: float) -> int:
     return int(value)
 
 
-def _file_hash(path: Path) -> str:
+def _file_hash(path: Path) -> str | None:
+    """Hash of a script; None where it cannot be read, which only matters to a run that needs it."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise SpecInvalid(f"cannot read {path}: {error.strerror}") from None
+    except OSError:
+        return None

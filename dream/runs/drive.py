@@ -153,7 +153,7 @@ class Loop:
             if decision.action in ("BUY", "SELL"):
                 if decision.strategy != features.strategy:
                     features = features_of(ask, decision.strategy)
-                self._open = {ask.seq: (ask, features, decision)}
+                self._open[ask.seq] = (ask, features, decision)
         self.session.submit(decision)
         self.watch.on_decision(tally, ask)
         if self.watch.stop():
@@ -206,6 +206,7 @@ class Loop:
     def _ordered(self, order: Order) -> None:
         self.record.emit(records.order_record(order))
         if order.reason is not None:
+            self._open.pop(order.seq, None)
             self.tally.refused[order.reason] += 1
             if order.needs_equity is not None:
                 self.tally.needs_equity = max(self.tally.needs_equity or 0.0, order.needs_equity)

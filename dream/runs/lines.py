@@ -7,8 +7,8 @@ A line is the record's JSON object (its body), then `meta` where there is any, `
 The body's bytes are cut out of a line, never written again to be compared. The first `,"meta":{`
 is the line's own meta: inside a JSON text a quote is always escaped, so the quote after the comma
 cannot stand in one; it cannot end one either, because `m` cannot follow; so it begins the key
-`meta` of an object whose value is an object. Records have no such key at any depth: their own
-fields are not called so, and a spec that has the key is refused.
+`meta` whose value is an object. Records have no such key at any depth: their own fields are not
+called so, and a spec with one is refused. The first is enough, since meta itself comes after it.
 """
 
 from __future__ import annotations

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
-from functools import partial
+import traceback
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, cast
 
-from dream.errors import SpecInvalid
+from dream.errors import DreamError, InputError, SpecInvalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def load(name: str, kind: str) -> Callable[..., Any]:
-    """The function that `module:function` names.
+    """The function that `module:function` names; where it fails, it says which one and where.
 
     Raises:
         SpecInvalid: the module cannot be imported, has no such name, or it is not callable.
@@ -32,7 +33,24 @@ def load(name: str, kind: str) -> Callable[..., Any]:
     if not callable(found):
         what = "no such name" if found is None else f"a {type(found).__name__}, not a function"
         raise SpecInvalid(f"{kind} {name}: {module_name} has {what} ({attribute!r})")
-    return cast("Callable[..., Any]", found)
+    return _blamed(cast("Callable[..., Any]", found), f"{kind} {name}")
+
+
+def _blamed(function: Callable[..., Any], what: str) -> Callable[..., Any]:
+    """The function, with its own exceptions told in one line, as every other input error is."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except DreamError:
+            raise
+        except Exception as error:
+            *_, last = traceback.extract_tb(error.__traceback__)
+            found = f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
+            raise InputError(f"{what} failed: {found}") from error
+
+    return call
 
 
 def source_hash(function: Callable[..., Any]) -> str | None:

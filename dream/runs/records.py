@@ -8,7 +8,6 @@ lone surrogates included: it is written as ASCII with JSON escapes.
 from __future__ import annotations
 
 import json
-import math
 import re
 from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias

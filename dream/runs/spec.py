@@ -15,6 +15,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from dream.errors import SpecInvalid
 from dream.types import Instrument, Terms
 
+_GROUPS = {"params", "recall", "terms", "instrument", "strategies"}
+"""Settings that are set part by part."""
+
 DEFAULT_STRATEGIES = ("VolBreakout", "IntradayMomentum", "PullbackEntry")
 
 
@@ -63,7 +66,9 @@ class RunSpec(BaseModel):
         seed: of everything that is drawn. repeat: number of this repetition.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False
+    )
 
     bars: str
     from_: str | None = Field(default=None, alias="from")
@@ -114,7 +119,15 @@ def make_spec(settings: Mapping[str, Any], extra: Mapping[str, str] | None = Non
 
 
 def _put(merged: dict[str, Any], key: str, text: str) -> None:
-    head, _, tail = key.partition(".")
+    """Puts one dotted setting where it belongs."""
+    names: tuple[str, ...] = tuple(merged.get("strategies", DEFAULT_STRATEGIES))
+    for name in names:
+        if key.startswith(f"{name}."):
+            params: dict[str, Any] = merged.get("params", {})
+            given = {**params.get(name, {}), key.removeprefix(f"{name}."): text}
+            merged["params"] = {**params, name: given}
+            return
+    head, dot, tail = key.partition(".")
     groups: dict[str, list[str]] = {
         "terms": [f.name for f in dataclasses.fields(Terms)],
         "instrument": [f.name for f in dataclasses.fields(Instrument)],
@@ -125,19 +138,12 @@ def _put(merged: dict[str, Any], key: str, text: str) -> None:
         merged[head] = {**merged.get(head, {}), tail: text}
     elif head == "memory" and tail:
         merged["recall"] = {**merged.get("recall", {}), tail: text}
-    elif tail:
-        params = dict(merged.get("params", {}))
-        if head not in merged.get("strategies", DEFAULT_STRATEGIES):
-            _unknown(
-                key,
-                [f"{name}.<parameter>" for name in merged.get("strategies", DEFAULT_STRATEGIES)],
-            )
-        params[head] = {**params.get(head, {}), tail: text}
-        merged["params"] = params
+    elif dot:
+        _unknown(key, [f"{name}.<parameter>" for name in names])
     else:
-        names = {f.alias or name for name, f in RunSpec.model_fields.items()}
-        if head not in names or head in ("params", "recall", "terms", "instrument", "strategies"):
-            _unknown(key, sorted(names))
+        known = {f.alias or name for name, f in RunSpec.model_fields.items()} - _GROUPS
+        if head not in known:
+            _unknown(key, sorted(known))
         merged[head] = text
 
 
@@ -154,7 +160,8 @@ def _explain(error: ValidationError) -> str:
     for item in error.errors():
         where = ".".join(str(part) for part in item["loc"])
         message = item["msg"].removeprefix("Value error, ")
-        lines.append(f"{where}: {message} (found {item['input']!r})"[:300])
+        found = "" if "found" in message else f" (found {item['input']!r})"
+        lines.append(f"{where}: {message}{found}"[:300])
     return "; ".join(lines)
 
 

@@ -67,9 +67,10 @@ def intraday_momentum(  # noqa: PLR0913 - every number of the rule is a named pa
     day_atr, close = atr_d1(bars), bars.px[:, 3]
     move = session.close - session.open
     with np.errstate(divide="ignore", invalid="ignore"):
-        # quotients, not products: a move of exactly the share then compares equal to it
+        # quotients, not products: a move of exactly the share then compares equal to it;
+        # and no share is negative, so what passes has risen
         far = (move / session.range > direction) & (move / day_atr > momentum)
-    live = (bars.minute == end) & (move > 0) & far
+    live = (bars.minute == end) & far
     room = stop_buffer(bars, stop_atr, m5_factor)
     stop = to_ticks(np.where(known, session.low - room, np.nan))
     risk = close - np.where(stop != MISSING, stop, np.nan)

@@ -63,6 +63,11 @@ def drive(
         asks=lambda bars, setups, first: due,
         limit=limit,
     )
+    return follow(session, lambda asked: answer(asked.bar, asked.snapshot.position is None))
+
+
+def follow(session: Session, decide: Callable[[Asked], Decision]) -> Run:
+    """Advance a session to its end and keep all that it gives."""
     run = Run()
     while True:
         event = session.advance()
@@ -70,7 +75,7 @@ def drive(
         if isinstance(event, Asked):
             run.asked.append(event.bar)
             run.snapshots.append(event.snapshot)
-            session.submit(answer(event.bar, event.snapshot.position is None))
+            session.submit(decide(event))
         elif isinstance(event, OrderFilled | OrderRefused):
             run.orders.append(event.order)
         elif isinstance(event, TradeClosed):

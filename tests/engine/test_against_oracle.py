@@ -9,15 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 
-from dream.engine.session import run_rules
 from dream.indicators import facts
 from dream.types import Terms
 from tests import oracle
-from tests.engine.driving import Comparison, Difference, Run, drive_scene, oracle_scene
+from tests.engine.driving import Comparison, Difference, Run, drive_scene, oracle_scene, rule_run
 from tests.gen import (
     MARKET,
     Scene,
-    fixed,
     make_bars,
     make_setups,
     rule_scene,
@@ -42,12 +40,11 @@ def test_every_drawn_series(start) -> None:
 
 def rule_pair(drawn: Scene) -> tuple[Run, oracle.Outcome]:
     """The unasked run of the engine, and of the slow broker."""
-    strategies = {name: fixed(s) for name, s in drawn.setups.items()}
-    found = run_rules(drawn.bars, strategies, drawn.terms)
+    found = rule_run(drawn.bars, drawn.setups, drawn.terms)
     first = facts(drawn.bars).first
     asks = [0] * first + [1] * (len(drawn.bars) - first)
     wanted = oracle.run(drawn.bars, drawn.setups, drawn.terms, answer=None, asks=asks)
-    return Run(list(found.trades), list(found.orders), equity=found.equity), wanted
+    return found, wanted
 
 
 @settings(RUN_ALL, max_examples=RUN_ALL.max_examples // 3)

@@ -1,4 +1,4 @@
-"""The hand-computed cases of data, clock, statistics, look-ahead; the numbers are their old names."""
+"""The hand-computed cases of data, clock, statistics and look-ahead, under their old numbers."""
 
 from __future__ import annotations
 

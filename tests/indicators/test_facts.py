@@ -160,6 +160,21 @@ def test_trend_has_a_side():
     assert (last(3), last(-3), last(0)) == ("up", "down", "range")
 
 
+def test_a_close_at_its_average_has_no_side():
+    """Highs and lows rise, so ADX is 100; every close is the same."""
+    px = [(5_000, 6_000 + 5 * k, 4_000 + 5 * k, 5_000) for k in range(2 * 92)]
+    rows = [(FIRST_DAY + k // 92, GRID[k % 92], *row) for k, row in enumerate(px)]
+    at = facts(bars_of(rows)).at(len(rows) - 1)
+    assert (at.adx_h1, at.trend) == (100.0, "range")
+
+
+def test_a_trend_begins_at_an_adx_of_25(real_bars_path):
+    found = facts(real(real_bars_path))
+    trending = found.trend >= 2
+    assert trending[(found.adx_h1 >= 25.0) & (found.adx_h1 < 25.2)].all()
+    assert not trending[(found.adx_h1 >= 24.8) & (found.adx_h1 < 25.0)].any()
+
+
 def test_the_first_bar_is_the_end_of_the_34th_full_day():
     rows = walk(7, 36, holes=False)
     found = facts(bars_of(rows))

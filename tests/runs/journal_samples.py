@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 from dataclasses import dataclass
-
-from hypothesis import strategies as st
+from pathlib import Path
 
 from dream.runs.journal import Journal
 from dream.runs.records import (
@@ -158,6 +159,14 @@ def small_run(*, asked=True):
     ]
 
 
+def long_run(questions=80):
+    """Paid questions, one after the other."""
+    yield opened()
+    for seq in range(questions):
+        yield reply(seq, raw=TORN_TEXT * (seq % 5))
+        yield decision(seq, time="2024-01-02T10:00:00Z", reasoning=TORN_TEXT)
+
+
 def put(journal, records, meta=None):
     """Gives records to a journal as the driver does: recorded replies are taken, new ones added."""
     for record in records:
@@ -242,42 +251,24 @@ class Failing:
         return Disk(self.write, self.sync, self.cut)
 
 
-def any_text():
-    """Text as a model may write it: lone surrogates, controls, pieces of our own line format."""
-    pieces = st.sampled_from(
-        [
-            TORN_TEXT,
-            "\ud800",
-            "\udfff",
-            "\ud83d\ude00",
-            "\u2028",
-            "\u2029",
-            "\x00",
-            "\n",
-            '"',
-            "\\",
-            ',"meta":{',
-            ',"chain":"',
-            ',"crc":"',
-            "}\n",
-            "NaN",
-            "",
-        ]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def start_python(code, *arguments, **options):
+    """Another process of this Python that can import dream and tests."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+        **options,
     )
-    wild = st.text(st.characters(exclude_categories=()), max_size=8)
-    return st.lists(pieces | wild, max_size=4).map("".join)
 
 
-def any_float():
-    return st.floats(allow_nan=False, allow_infinity=False)
-
-
-def any_json():
-    """Any JSON value; objects may have the keys of our line format."""
-    leaf = st.none() | st.booleans() | st.integers() | any_float() | any_text()
-    keys = st.sampled_from(["meta", "crc", "chain", "v"]) | any_text()
-    return st.recursive(
-        leaf,
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3),
-        max_leaves=6,
-    )
+def run_python(code, *arguments):
+    """What it said when it was done; a failure fails the test."""
+    with start_python(code, *arguments, stderr=subprocess.PIPE) as process:
+        out, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    return subprocess.CompletedProcess(process.args, 0, out, said)

@@ -42,7 +42,8 @@ from dream.types import (
     Trade,
     Usage,
 )
-from tests.runs.journal_samples import ORDER, any_float, any_text, decision, opened, reply
+from tests.runs.journal_samples import ORDER, decision, opened, reply
+from tests.runs.journal_texts import any_float, any_text
 
 SECOND = 1_000_000_000
 NS_MIN, NS_MAX = -9_214_560_000 * SECOND, 9_214_560_000 * SECOND  # 1678 ... 2262

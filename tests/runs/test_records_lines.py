@@ -28,13 +28,11 @@ from tests.runs.journal_samples import (
     ORDER,
     POSITION,
     TRADE,
-    any_float,
-    any_json,
-    any_text,
     decision,
     opened,
     reply,
 )
+from tests.runs.journal_texts import any_float, any_json, any_text
 
 records = st.one_of(
     st.builds(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from dream.bars import importers
-from dream.bars.check import nanoseconds, refuse
+from dream.bars.check import MEND, nanoseconds, refuse
 from dream.errors import BarsInvalid
 
 if TYPE_CHECKING:
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from dream.bars.check import Raw, Stamps
     from dream.types import F8
 
-BLOCK_BYTES: Final = 8 << 20
+BLOCK_BYTES: Final = 2 << 20
 HEADER_BYTES: Final = 64 << 10
+LINE: Final = re.compile(r"Row #(\d+): ([^\n]*)")
+FAULT_CHARS: Final = 120
 ZERO_OFFSET: Final = r"(?:[Zz]|[+-]00:?00)$"
 ANY_OFFSET: Final = r":\d\d(?:\.\d+)?\s?[+-]\d\d:?\d\d$"
 STAMP_FORMATS: Final = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M")
@@ -40,8 +43,17 @@ def read(path: Path, clock: str | None) -> Iterator[Raw]:
             yield importers.raw(at, numbers, columns.unused)
             row += batch.num_rows
     except (pa.ArrowException, UnicodeDecodeError, csv.Error, OSError) as e:
-        reason = str(e).split("\n", maxsplit=1)[0]
-        raise BarsInvalid(f"{path} is not a readable CSV file: {reason}; export it again") from e
+        raise _unreadable(path, str(e)) from e
+
+
+def _unreadable(path: Path, reason: str) -> BarsInvalid:
+    """What pyarrow says, its line (the header is 1) turned into our row."""
+    place = LINE.search(reason)
+    if place is None:
+        first_line = reason.split("\n", maxsplit=1)[0]
+        return BarsInvalid(f"{path} is not a readable CSV file: {first_line}; export it again")
+    row, fault = int(place[1]) - 1, place[2][:FAULT_CHARS]
+    return BarsInvalid(f"{path}, row {row}: {fault}; expected fields as in the header; {MEND}")
 
 
 def _header(path: Path) -> list[str]:
@@ -59,31 +71,15 @@ def _header(path: Path) -> list[str]:
 def _batches(path: Path, columns: int) -> Iterator[Any]:
     """Blocks of text columns: nothing is guessed, so that a bad value can be named."""
     names = [str(k) for k in range(columns)]
-    wrong: list[Any] = []
-
-    def stop(row: Any) -> str:
-        wrong.append(row)
-        return "error"
-
-    try:
-        yield from pa_csv.open_csv(
-            path,
-            pa_csv.ReadOptions(
-                use_threads=False, block_size=BLOCK_BYTES, skip_rows=1, column_names=names
-            ),
-            pa_csv.ParseOptions(invalid_row_handler=stop),
-            pa_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
-            ),
-        )
-    except pa.ArrowInvalid as e:
-        if not wrong:
-            raise
-        found, expected = wrong[0].actual_columns, wrong[0].expected_columns
-        raise BarsInvalid(
-            f"{path}, row {wrong[0].number - 1}: {found} fields; expected {expected} as in the"
-            " header; mend or leave out the row"
-        ) from e
+    return pa_csv.open_csv(
+        path,
+        pa_csv.ReadOptions(
+            use_threads=False, block_size=BLOCK_BYTES, skip_rows=1, column_names=names
+        ),
+        convert_options=pa_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+        ),
+    )
 
 
 def _text(column: Any) -> pl.Series:
