@@ -88,3 +88,11 @@ def real_bars_path() -> Path:
     if not REAL_BARS.is_file():
         pytest.skip(f"no real data at {REAL_BARS}")
     return REAL_BARS
+
+
+@pytest.fixture(scope="session")
+def bars_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of 6,000 synthetic bars, made once."""
+    from tests.runs import made  # noqa: PLC0415 - only for tests of whole runs
+
+    return made.series(tmp_path_factory.mktemp("bars") / "gold.parquet")

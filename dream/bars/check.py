@@ -7,7 +7,7 @@ Nothing here repairs: the one change that is offered, rounding to the tick grid,
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, NoReturn
+from typing import TYPE_CHECKING, Final, Literal, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,12 @@ minutes without a bar are common in M1 files, but not in so regular a pattern.""
 DAYS_OF_ANOTHER_LENGTH: Final = 3
 """So are this many equal steps of a day or more (daily bars at the head of an hourly file)."""
 MEND: Final = "mend or leave out the row"
+ROUND: Final = (
+    "round every price to it with dream bars import --round (the rows are counted), or give the"
+    " right --tick"
+)
+Fault: TypeAlias = tuple[int, str, str]
+"""Index of a wrong row, what was found, what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,11 @@ class Stamps:
         """Raise BarsInvalid for the row at this index."""
         place = f"{self.first_row + row} ({iso(int(self.t_open_ns[row]))})"
         refuse(self.path, place, found, expected)
+
+    def refuse_first(self, faults: list[Fault]) -> None:
+        """Raise BarsInvalid for the earliest of the faults, if there is one."""
+        if faults:
+            self.refuse(*min(faults))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,46 +130,47 @@ def in_ticks(raw: Raw, reading: Reading) -> Rows:
 
     Raises:
         BarsInvalid: a value is missing, infinite, negative or too large, or (unless rounding was
-            asked for) off the tick grid.
+            asked for) off the tick grid; the first such row is named.
     """
     tick = reading.instrument.tick
     columns = [(PRICES[k], raw.px[:, k], tick) for k in range(4)]
     columns.append(("spread", raw.spread, tick if reading.spread_unit == "price" else 1.0))
-    changed = np.zeros(len(raw.at.t_open_ns), np.bool_)
-    ticks = np.empty((len(changed), 5), np.int32)
+    whole = np.empty((len(raw.volume), 5))
+    off = np.empty((len(raw.volume), 5), np.bool_)
+    faults = _not_amounts("volume", raw.volume, None)
     for k, (name, column, unit) in enumerate(columns):
-        _check_amount(raw.at, name, column, unit)
-        scaled = column / unit
-        whole = np.floor(scaled + 0.5)
-        off = np.abs(scaled - whole) > GRID_TOLERANCE
-        row = _first(off)
+        faults += _not_amounts(name, column, unit)
+        with np.errstate(invalid="ignore"):  # an infinity is refused below
+            scaled = column / unit
+            whole[:, k] = np.floor(scaled + 0.5)
+            off[:, k] = np.abs(scaled - whole[:, k]) > GRID_TOLERANCE
+        row = _first(off[:, k])
         if row is not None and not reading.rounding:
-            raw.at.refuse(
-                row,
-                f"{name} {column[row]} is off the tick grid of {unit:g}",
-                "round every price to it with dream bars import --round (the rows are counted), or"
-                " give the right --tick",
-            )
-        changed |= off
-        ticks[:, k] = whole
-    _check_amount(raw.at, "volume", raw.volume, None)
+            found = f"{name} {column[row]} is off the tick grid of {unit:g}"
+            faults.append((row, found, ROUND))
+    raw.at.refuse_first(faults)
+    ticks = whole.astype(np.int32)
     px, spread = np.ascontiguousarray(ticks[:, :4]), ticks[:, 4].copy()
-    return Rows(raw.at, px, spread, raw.volume, int(changed.sum()))
+    return Rows(raw.at, px, spread, raw.volume, int(off.any(axis=1).sum()))
 
 
-def _check_amount(at: Stamps, name: str, column: F8, unit: float | None) -> None:
-    """A column of numbers, neither missing nor negative; with a unit, within int32 ticks."""
-    row = _first(~np.isfinite(column))
-    if row is not None:
-        expected = "expected a number" if name in PRICES else "expected a number, 0 where unknown"
-        at.refuse(row, f"{name} is missing, NaN or infinite", expected)
-    row = _first(column < 0)
-    if row is not None:
-        at.refuse(row, f"{name} {column[row]} is negative", MEND)
-    row = _first(column > MAX_TICKS * unit) if unit else None
-    if row is not None:
-        found = f"{name} {column[row]} is beyond {MAX_TICKS} ticks of {unit:g}"
-        at.refuse(row, found, "give the right --tick")
+def _not_amounts(name: str, column: F8, unit: float | None) -> list[Fault]:
+    """What is missing or negative in a column or, with a unit, beyond int32 ticks."""
+    limit = np.inf if unit is None else MAX_TICKS * unit
+    known = "expected a number" if name in PRICES else "expected a number, 0 where unknown"
+    return [
+        (row, found.format(name=name, value=column[row]), expected)
+        for row, found, expected in (
+            (_first(~np.isfinite(column)), "{name} is missing, NaN or infinite", known),
+            (_first(column < 0), "{name} {value} is negative", MEND),
+            (
+                _first(np.isfinite(column) & (column > limit)),
+                f"{{name}} {{value}} is beyond {MAX_TICKS} ticks of {unit}",
+                "give the right --tick",
+            ),
+        )
+        if row is not None
+    ]
 
 
 def check_rows(rows: Rows, after_ns: int | None = None) -> None:
@@ -170,13 +182,14 @@ def check_rows(rows: Rows, after_ns: int | None = None) -> None:
 
     Raises:
         BarsInvalid: a price below one tick, a high or low that the bar contradicts, a negative
-            spread or volume, a stamp twice or out of order.
+            spread or volume, a stamp twice or out of order; the first such row is named.
     """
+    faults = _out_of_order(rows.at, after_ns)
     row = _first(rows.px.min(axis=1) <= 0)
     if row is not None:
         k = int((rows.px[row] <= 0).argmax())
         found = f"{PRICES[k]} of {rows.px[row, k]} ticks is not positive"
-        rows.at.refuse(row, found, f"expected at least one tick; {MEND}")
+        faults.append((row, found, f"expected at least one tick; {MEND}"))
     o, h, l, c = rows.px.T
     for name, side, bad in (
         ("high", "below", h < np.maximum(o, c)),
@@ -186,24 +199,24 @@ def check_rows(rows: Rows, after_ns: int | None = None) -> None:
         if row is not None:
             shown = ", ".join(f"{p} {x}" for p, x in zip(PRICES, rows.px[row], strict=True))
             found = f"{name} is {side} the open or the close (in ticks: {shown})"
-            rows.at.refuse(row, found, f"expected low <= open, close <= high; {MEND}")
+            faults.append((row, found, f"expected low <= open, close <= high; {MEND}"))
     row = _first((rows.spread < 0) | ~(rows.volume >= 0) | np.isinf(rows.volume))
     if row is not None:
         found = f"spread is {rows.spread[row]} ticks and volume {rows.volume[row]}"
-        rows.at.refuse(row, found, "expected numbers that are not negative")
-    _check_order(rows.at, after_ns)
+        faults.append((row, found, "expected numbers that are not negative"))
+    rows.at.refuse_first(faults)
 
 
-def _check_order(at: Stamps, after_ns: int | None) -> None:
+def _out_of_order(at: Stamps, after_ns: int | None) -> list[Fault]:
     t = at.t_open_ns
     before = np.concatenate(([t[0] - 1 if after_ns is None else after_ns], t[:-1]))
     row = _first(t <= before)
     if row is None:
-        return
+        return []
     if t[row] == before[row]:
-        at.refuse(row, "the stamp is the same as in the row before", "leave out one of them")
+        return [(row, "the stamp is the same as in the row before", "leave out one of them")]
     found = f"the stamp is earlier than {iso(int(before[row]))} in the row before"
-    at.refuse(row, found, "sort the file by time, oldest first")
+    return [(row, found, "sort the file by time, oldest first")]
 
 
 def steps(t_open_ns: I8) -> dict[int, int]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dream.indicators import atr_d1, read_only, session_range, to_ticks
-from dream.strategies.levels import M5_FACTOR, check_factors, stop_buffer, whole
+from dream.strategies.levels import M5_FACTOR, bracket, check_factors, stop_buffer, whole
 from dream.types import MISSING, Setups
 
 if TYPE_CHECKING:
@@ -53,18 +53,11 @@ def intraday_momentum(  # noqa: PLR0913 - every number of the rule is a named pa
         SpecInvalid: a parameter is out of range.
         BarsInvalid: the bars are coarser than 15 minutes.
     """
-    check_factors(
-        _NAME,
-        direction=direction,
-        momentum=momentum,
-        stop_atr=stop_atr,
-        m5_factor=m5_factor,
-        target_risk=target_risk,
-    )
+    check_factors(_NAME, direction=direction, momentum=momentum)
+    check_factors(_NAME, stop_atr=stop_atr, m5_factor=m5_factor, target_risk=target_risk)
     end = whole(_NAME, "session_to", session_to)
     session = session_range(bars, whole(_NAME, "session_from", session_from), end)
-    known = session.high != MISSING
-    day_atr, close = atr_d1(bars), bars.px[:, 3]
+    day_atr = atr_d1(bars)
     move = session.close - session.open
     with np.errstate(divide="ignore", invalid="ignore"):
         # quotients, not products: a move of exactly the share then compares equal to it;
@@ -72,12 +65,11 @@ def intraday_momentum(  # noqa: PLR0913 - every number of the rule is a named pa
         far = (move / session.range > direction) & (move / day_atr > momentum)
     live = (bars.minute == end) & far
     room = stop_buffer(bars, stop_atr, m5_factor)
-    stop = to_ticks(np.where(known, session.low - room, np.nan))
-    risk = close - np.where(stop != MISSING, stop, np.nan)
+    stop, target = bracket(bars, session.low, room, target_risk)
     return Setups(
         live=read_only(live.astype(np.int8)),
         stop=stop,
-        target=to_ticks(close + target_risk * risk),
+        target=target,
         trigger=read_only(np.full(len(bars), MISSING, dtype=np.int32)),
         levels={
             "session_open": session.open,

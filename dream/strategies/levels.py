@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from dream.errors import SpecInvalid
-from dream.indicators import atr
-from dream.types import F8, MINUTE_NS
+from dream.indicators import atr, to_ticks
+from dream.types import MINUTE_NS, MISSING
 
 if TYPE_CHECKING:
-    from dream.types import Bars
+    from dream.types import F8, I4, Bars
 
 M5_FACTOR: Final[float] = math.sqrt(1 / 3)
 """ATR M5 over ATR M15 for a random walk: ranges grow with the square root of time."""
@@ -30,6 +32,24 @@ def stop_buffer(bars: Bars, stop_atr: float, m5_factor: float) -> F8:
     if 5 * MINUTE_NS % bars.bar_ns == 0:
         return stop_atr * atr(bars, 5)
     return stop_atr * m5_factor * atr(bars, 15)
+
+
+def bracket(bars: Bars, low: I4, room: F8, target_risk: float) -> tuple[I4, I4]:
+    """Stop under a session and a target of so many risks above the close.
+
+    Args:
+        bars: the series.
+        low: (n,) int32 low of the session in ticks, MISSING before known.
+        room: (n,) float64 ticks between the low and the stop.
+        target_risk: close - stop, in ticks already, is one risk.
+
+    Returns:
+        stop, target: (n,) int32 ticks each, MISSING before known.
+    """
+    close = bars.px[:, 3]
+    stop = to_ticks(np.where(low != MISSING, low - room, np.nan))
+    risk = close - np.where(stop != MISSING, stop, np.nan)
+    return stop, to_ticks(close + target_risk * risk)
 
 
 def check_factors(strategy: str, **factors: float) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dream.indicators import atr_d1, jit, read_only, session_range, to_ticks
-from dream.strategies.levels import M5_FACTOR, check_factors, stop_buffer, whole
+from dream.strategies.levels import M5_FACTOR, bracket, check_factors, stop_buffer, whole
 from dream.types import F8, I1, I4, MISSING, Setups
 
 if TYPE_CHECKING:
@@ -62,34 +62,22 @@ def pullback_entry(  # noqa: PLR0913 - every number of the rule is a named param
         SpecInvalid: a parameter is out of range.
         BarsInvalid: the bars are coarser than 15 minutes.
     """
-    check_factors(
-        _NAME,
-        range_atr=range_atr,
-        dip_atr=dip_atr,
-        dip_retrace=dip_retrace,
-        stop_atr=stop_atr,
-        m5_factor=m5_factor,
-        target_risk=target_risk,
-    )
+    check_factors(_NAME, range_atr=range_atr, dip_atr=dip_atr, dip_retrace=dip_retrace)
+    check_factors(_NAME, stop_atr=stop_atr, m5_factor=m5_factor, target_risk=target_risk)
     end = whole(_NAME, "session_to", session_to)
     session = session_range(bars, whole(_NAME, "session_from", session_from), end)
-    known = session.high != MISSING
-    day_atr, close = atr_d1(bars), bars.px[:, 3]
+    day_atr = atr_d1(bars)
     until = whole(_NAME, "window_to", window_to, least=end + 1)
-    window = (bars.minute > end) & (bars.minute < until)
+    watched = (bars.minute > end) & (bars.minute < until) & (session.high != MISSING)
     shares = (float(dip_atr), float(dip_retrace))
-    dips, swing = _walk(bars.px, bars.day, window & known, session.high, day_atr, shares)
-    live = dips * (session.range >= range_atr * day_atr)
+    dips, swing = _walk(bars.px, bars.day, watched, session.high, day_atr, shares)
     room = stop_buffer(bars, stop_atr, m5_factor)
-    stop = to_ticks(np.where(known, session.low - room, np.nan))
-    risk = close - np.where(stop != MISSING, stop, np.nan)
-    top = np.where(swing != MISSING, swing, np.nan)
-    dip = np.maximum(dip_atr * day_atr, dip_retrace * (top - session.high))
+    stop, target = bracket(bars, session.low, room, target_risk)
     return Setups(
-        live=read_only(live),
+        live=read_only(dips * (session.range >= range_atr * day_atr)),
         stop=stop,
-        target=to_ticks(close + target_risk * risk),
-        trigger=to_ticks(top - dip),
+        target=target,
+        trigger=_trigger(swing, session.high, day_atr, shares),
         levels={
             "session_high": session.high,
             "session_low": session.low,
@@ -100,6 +88,13 @@ def pullback_entry(  # noqa: PLR0913 - every number of the rule is a named param
         expires_minute=whole(_NAME, "expires_minute", expires_minute),
         entries_per_day=whole(_NAME, "entries_per_day", entries_per_day),
     )
+
+
+def _trigger(swing: I4, session_high: I4, day_atr: F8, dip: tuple[float, float]) -> I4:
+    """(n,) int32 ticks: the lower of the two levels that a low must reach."""
+    dip_atr, dip_retrace = dip
+    top = np.where(swing != MISSING, swing, np.nan)
+    return to_ticks(top - np.maximum(dip_atr * day_atr, dip_retrace * (top - session_high)))
 
 
 @jit

@@ -54,14 +54,8 @@ def vol_breakout(  # noqa: PLR0913 - every number of the rule is a named paramet
         SpecInvalid: a parameter is out of range.
         BarsInvalid: the bars are coarser than 15 minutes.
     """
-    check_factors(
-        _NAME,
-        range_atr=range_atr,
-        break_atr=break_atr,
-        stop_atr=stop_atr,
-        m5_factor=m5_factor,
-        target_range=target_range,
-    )
+    check_factors(_NAME, range_atr=range_atr, break_atr=break_atr, target_range=target_range)
+    check_factors(_NAME, stop_atr=stop_atr, m5_factor=m5_factor)
     end = whole(_NAME, "session_to", session_to)
     session = session_range(bars, whole(_NAME, "session_from", session_from), end)
     known = session.high != MISSING

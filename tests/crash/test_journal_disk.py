@@ -14,6 +14,7 @@ import pytest
 from dream.errors import JournalBusy, JournalUnwritable
 from dream.runs.journal import Journal, read_records
 from dream.runs.records import ReplyRecord
+from dream.runs.stores import Disk
 from tests.runs.journal_samples import (
     Failing,
     closing,
@@ -132,6 +133,52 @@ def test_an_interrupt_in_a_write_leaves_a_good_journal(tmp_path):
         put(journal, small_run())
     assert list(read_records(tmp_path / "run")) == small_run()[:2]
     assert write_run(tmp_path / "run") == whole
+
+
+def test_an_interrupt_between_a_line_and_its_chain_leaves_a_good_journal(tmp_path):
+    whole = write_run(tmp_path / "whole")
+    with Journal.open(tmp_path / "run") as journal:
+        put(journal, small_run()[:5])
+        add = journal._tally.add
+
+        def interrupt(*line):
+            raise KeyboardInterrupt
+
+        journal._tally.add = interrupt
+        with pytest.raises(KeyboardInterrupt):
+            put(journal, small_run()[5:6])
+        journal._tally.add = add
+        with pytest.raises(JournalUnwritable, match="earlier write failed"):
+            put(journal, small_run()[5:6])
+    records = list(read_records(tmp_path / "run"))
+    assert len(records) >= 5
+    assert records == small_run()[: len(records)]
+    assert write_run(tmp_path / "run") == whole
+
+
+def test_a_disk_that_takes_a_few_bytes_at_a_time_gets_them_all(tmp_path):
+    whole = write_run(tmp_path / "whole")
+    slow = Disk(write=lambda fd, data: os.write(fd, data[:7]))
+    assert attempt(tmp_path / "run", slow, "batch")[1]
+    assert (tmp_path / "run" / "journal.jsonl").read_bytes() == whole
+
+
+def test_a_disk_that_takes_nothing_is_full(tmp_path):
+    journal = Journal.open(tmp_path, sync="each", disk=Disk(write=lambda fd, data: 0))
+    with pytest.raises(JournalUnwritable, match="No space left on device"):
+        journal.emit(opened())
+    journal.close()
+
+
+def test_a_failure_after_a_torn_tail_was_set_aside_leaves_the_whole_lines(tmp_path):
+    raw = write_run(tmp_path, small_run()[:3], closed=False)
+    (tmp_path / "journal.jsonl").write_bytes(raw + b"x" * 500)
+    failing = Failing("write", 2)
+    with Journal.open(tmp_path, sync="each", disk=failing.disk) as journal:
+        put(journal, small_run()[:3])
+        with pytest.raises(JournalUnwritable, match="No space left on device"):
+            put(journal, small_run()[3:4])
+    assert (tmp_path / "journal.jsonl").read_bytes() == raw
 
 
 def test_a_line_that_is_too_long_is_not_written(tmp_path):

@@ -30,8 +30,8 @@ FORMATS: Final = {
 REQUIRED: Final = ("timestamp", *PRICES)
 OPTIONAL: Final = ("volume", "spread")
 PARQUET_MAGIC: Final = b"PAR1"
-SHOWN: Final = 30
-"""Column names shown in a message."""
+SHOWN, SHOWN_CHARS = 30, 40
+"""Column names shown in a message, and characters of each."""
 
 
 def sniff(path: Path) -> str:
@@ -85,7 +85,8 @@ def locate(found: Sequence[str], path: Path) -> Columns:
     twice = [name for name in known if names.count(name) > 1]
     if missing or twice:
         fault = f"no column {', '.join(missing)}" if missing else f"two columns {twice[0]}"
-        shown = ", ".join(found[:SHOWN]) + (", ..." if len(found) > SHOWN else "")
+        shown = ", ".join(name[:SHOWN_CHARS] for name in found[:SHOWN])
+        shown += ", ..." if len(found) > SHOWN else ""
         raise BarsInvalid(
             f"{path}: {fault}; expected timestamp, open, high, low, close and perhaps volume,"
             f" spread; found {shown}; rename the columns"

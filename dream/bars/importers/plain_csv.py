@@ -50,8 +50,9 @@ def _unreadable(path: Path, reason: str) -> BarsInvalid:
     """What pyarrow says, its line (the header is 1) turned into our row."""
     place = LINE.search(reason)
     if place is None:
-        first_line = reason.split("\n", maxsplit=1)[0]
-        return BarsInvalid(f"{path} is not a readable CSV file: {first_line}; export it again")
+        fault = f"a line is longer than {BLOCK_BYTES:,} bytes" if "straddling" in reason else reason
+        fault = fault.split("\n", maxsplit=1)[0]
+        return BarsInvalid(f"{path} is not a readable CSV file: {fault}; export it again")
     row, fault = int(place[1]) - 1, place[2][:FAULT_CHARS]
     return BarsInvalid(f"{path}, row {row}: {fault}; expected fields as in the header; {MEND}")
 
