@@ -301,7 +301,7 @@ def scene(seed: int, *, length: tuple[int, int] = (1, 40), kind: str = "") -> Sc
         np.where(rng.random(n) < pick(rng, 0.3, 0.9), rng.integers(1, 4, n), 0).astype(np.uint8),
         decisions(rng, close, scale, names, flat=True),
         decisions(rng, close, scale, names, flat=False),
-        int(rng.integers(1, n + 1)) if rng.random() < 0.2 else None,
+        int(rng.integers(1, n // 2 + 2)) if rng.random() < 0.3 else None,
     )
 
 

@@ -7,6 +7,7 @@ Nothing here repairs: the one change that is offered, rounding to the tick grid,
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Literal, NoReturn, TypeAlias
 
 import numpy as np
@@ -70,7 +71,7 @@ class Stamps:
     def refuse_first(self, faults: list[Fault]) -> None:
         """Raise BarsInvalid for the earliest of the faults, if there is one."""
         if faults:
-            self.refuse(*min(faults))
+            self.refuse(*min(faults, key=itemgetter(0)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,7 +2,8 @@
 
 A dream file holds `timestamp` (open time, nanoseconds UTC), `open_ticks`, `high_ticks`,
 `low_ticks`, `close_ticks`, `spread_ticks` (int32) and `volume` (float64). Its metadata holds
-`dream.schema`, `dream.instrument` (JSON), `dream.bar_ns` and `dream.source_clock`.
+`dream.schema`, `dream.instrument` (JSON), `dream.bar_ns`, `dream.source_clock` and `dream.crc32`
+over these four. The pages carry checksums too, so that a flipped bit is found.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import zlib
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["content_hash", "read", "source_clock", "write"]
 
 SCHEMA: Final = 1
+LABELS: Final = ("schema", "instrument", "bar_ns", "source_clock")
 PLAIN_CLOCK: Final = "utc"
 _PRICE_COLUMNS: Final = ("open_ticks", "high_ticks", "low_ticks", "close_ticks")
 _COLUMNS: Final = pa.schema(
@@ -192,13 +195,18 @@ def table(rows: Rows) -> Any:
 
 
 def metadata(label: Label) -> dict[str, str]:
-    """The metadata of a dream file."""
-    return {
+    """The metadata of a dream file; its pages have checksums of their own."""
+    said = {
         "dream.schema": str(SCHEMA),
         "dream.instrument": json.dumps(asdict(label.instrument)),
         "dream.bar_ns": str(label.bar_ns),
         "dream.source_clock": label.source_clock,
     }
+    return said | {"dream.crc32": _crc32("\n".join(said.values()).encode())}
+
+
+def _crc32(said: bytes) -> str:
+    return f"{zlib.crc32(said):08x}"
 
 
 def _check_target(path: Path, *, force: bool) -> None:
@@ -235,13 +243,18 @@ def _label(path: Path) -> Label | None:
             f"{path} has bar schema {shown}; this dream knows {SCHEMA}; use the dream that wrote it"
         )
     try:
+        said = [found[f"dream.{name}".encode()] for name in LABELS]
+        if found[b"dream.crc32"] != _crc32(b"\n".join(said)).encode():
+            raise _damaged(path, "its label is not as it was written")
         fields: dict[str, Any] = json.loads(found[b"dream.instrument"])
         symbol = str(fields.pop("symbol"))
         numbers = {name: float(value) for name, value in fields.items()}
         instrument = Instrument(symbol, **numbers)
         bar_ns = check.bar_length({int(found[b"dream.bar_ns"]): 1}, str(path))
         clock = found[b"dream.source_clock"].decode()
-    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as e:
+    except KeyError as e:
+        raise _damaged(path, f"its label has no {e}") from e
+    except (ValueError, TypeError, AttributeError, RecursionError) as e:
         raise _damaged(path, e) from e
     if not all(math.isfinite(x) and x > 0 for x in numbers.values()):
         raise _damaged(path, f"instrument {numbers}")

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code says what went wrong (see dream.errors)."""
-    from dream.cli.app import app, show_error
+    from dream.cli.app import show_error, start
     from dream.errors import DreamError
 
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        app(arguments, standalone_mode=True)
+        start(arguments)
     except DreamError as error:
         show_error(str(error))
         return error.exit_code

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dream.cli import bars, models, replays, run
+from dream.cli import bars, models, replays, run, settings
 
 app = typer.Typer(
     name="dream",
@@ -17,11 +18,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("run")(run.run)
+app.command("run", context_settings={"auto_envvar_prefix": settings.PREFIX})(run.run)
 app.command("replay")(replays.replay)
 app.command("verify")(replays.verify)
 app.command("models")(models.models)
 app.add_typer(bars.app, name="bars")
+
+
+def start(arguments: list[str]) -> None:
+    """Run one command with the defaults of the working folder's dream.toml; ends in SystemExit."""
+    known = {"run": run.run}
+    app(arguments, default_map=settings.defaults(Path.cwd(), known), standalone_mode=True)
 
 
 def show_error(message: str) -> None:

@@ -52,14 +52,15 @@ def answer_schema(strategies: Sequence[str], *, allow_sell: bool) -> dict[str, A
     """JSON schema of an answer, in the subset that servers constrain by.
 
     Reasoning comes first, so that a model that cannot think beforehand reasons before it decides.
-    Bounds are absent because the servers refuse schemas with them.
+    Bounds are absent because the servers refuse schemas with them; the form is the one that the
+    SDK gives to its own schemas.
     """
     actions = ["BUY", "SELL", "HOLD", "CLOSE"] if allow_sell else ["BUY", "HOLD", "CLOSE"]
     price = {"anyOf": [{"type": "number"}, {"type": "null"}]}
-    named = {"anyOf": [{"type": "string", "enum": list(strategies)}, {"type": "null"}]}
+    named = {"anyOf": [{"enum": list(strategies)}, {"type": "null"}]}
     properties: dict[str, Any] = {
         "reasoning": {"type": "string", "description": "two to four sentences"},
-        "action": {"type": "string", "enum": actions},
+        "action": {"enum": actions},
         "strategy": {**named, "description": "needed for an entry, else null"},
         "confidence": {"type": "number", "description": "0 to 1"},
         "stop": {**price, "description": "price, or null for the board's"},

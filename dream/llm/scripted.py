@@ -7,14 +7,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from dream.errors import InputError, SpecInvalid
 from dream.llm.parse import Unreadable, load_json, parse_answer, read_reply, well_formed
 from dream.types import Decision, Question, Reply, Shown, Snapshot, Status
-
-if TYPE_CHECKING:
-    from dream.types import Decider
 
 MAX_SCRIPT: Final = 67_108_864
 """Longest script file, in bytes."""
@@ -94,25 +91,6 @@ class Random:
         row = rows[int.from_bytes(draw[8:16], "big") * len(rows) >> 64]
         away = 0.5 * ask.indicators.atr_d1
         return Decision("BUY", row.strategy, stop=ask.close - away, target=ask.close + 2.0 * away)
-
-
-def computed(name: str, seed: int) -> Decider | None:
-    """The decider of this file that `rules`, `never` or `random:P` names, None for another name.
-
-    Raises:
-        SpecInvalid: P is no probability.
-    """
-    if name == "rules":
-        return Rules()
-    if name == "never":
-        return Never()
-    kind, colon, p = name.partition(":")
-    if kind != "random" or not colon:
-        return None
-    try:
-        return Random(float(p), seed)
-    except ValueError:
-        raise SpecInvalid(f"random:P wants a probability from 0 to 1, found {p!r}") from None
 
 
 class Scripted:

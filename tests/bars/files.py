@@ -52,3 +52,8 @@ def write_parquet(path: Path, rows: list[Row], zone: str | None = "UTC") -> Path
         frame = frame.with_columns(plain if zone is None else plain.dt.replace_time_zone(zone))
     frame.write_parquet(path)
     return path
+
+
+def names(folder: Path) -> list[str]:
+    """What lies in a folder, hidden files too."""
+    return sorted(path.name for path in folder.iterdir())

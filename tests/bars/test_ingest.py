@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from dream.bars.importers import plain_csv, plain_parquet
 from dream.bars.importers.ingest import ingest
 from dream.errors import BarsInvalid, InputError, SpecInvalid
 from dream.types import Bars, Instrument
-from tests.bars.files import good_rows, write_csv, write_parquet
+from tests.bars.files import good_rows, names, write_csv, write_parquet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,7 +111,7 @@ def test_float_noise_is_on_the_grid(tmp_path: Path) -> None:
 def test_a_price_that_rounds_to_nothing_is_refused(tmp_path: Path) -> None:
     rows = good_rows()
     rows[3]["low"] = 0.004
-    with pytest.raises(BarsInvalid, match="row 4 .*low of 0 ticks is not positive"):
+    with pytest.raises(BarsInvalid, match=r"row 4 .*low of 0 ticks is not positive"):
         ingest(
             write_csv(tmp_path / "b.csv", rows),
             tmp_path / "out.parquet",
@@ -176,7 +175,7 @@ def test_what_is_said_about_the_file_must_make_sense(
     source = write_csv(tmp_path / "b.csv", good_rows())
     with pytest.raises(SpecInvalid, match=said):
         ingest(source, tmp_path / "out.parquet", reading)
-    assert os.listdir(tmp_path) == ["b.csv"]
+    assert names(tmp_path) == ["b.csv"]
 
 
 def test_the_source_is_never_overwritten(tmp_path: Path) -> None:
@@ -198,7 +197,7 @@ def test_a_refused_import_keeps_the_file_that_was_there(tmp_path: Path) -> None:
     with pytest.raises(BarsInvalid, match="row 20 "):
         ingest(write_csv(tmp_path / "b.csv", rows), out, UTC, force=True)
     assert out.read_bytes() == before
-    assert sorted(os.listdir(tmp_path)) == ["b.csv", "out.parquet"]
+    assert names(tmp_path) == ["b.csv", "out.parquet"]
 
 
 def test_parquet_of_whole_numbers_and_short_floats(tmp_path: Path) -> None:

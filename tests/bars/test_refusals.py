@@ -213,7 +213,7 @@ def test_stamps_without_a_zone_are_not_guessed(tmp_path: Path) -> None:
 def test_one_naive_stamp_among_others(tmp_path: Path) -> None:
     rows = good_rows()
     rows[7]["timestamp"] = "2024-01-08T02:45:00"
-    with pytest.raises(BarsInvalid, match="row 8: .* has no time zone"):
+    with pytest.raises(BarsInvalid, match=r"row 8: .* has no time zone"):
         store.read(write_csv(tmp_path / "b.csv", rows))
 
 
@@ -337,6 +337,6 @@ def test_another_tick_moves_the_grid(tmp_path: Path) -> None:
 
 def test_a_wrong_tick_is_noticed(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "bars.csv", good_rows())
-    assert "row 1 (2024-01-08T01:00:00Z): high 2002.5 is off the tick grid of 1" in refusal(
+    assert "row 1 (2024-01-08T01:00:00Z): high 2002.5 is off the tick grid of 1;" in refusal(
         path, Instrument(tick=1.0)
     )

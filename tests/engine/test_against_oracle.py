@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 
+from dream.bars.store import read
 from dream.indicators import facts
+from dream.strategies import REGISTRY
 from dream.types import Terms
 from tests import oracle
 from tests.engine.driving import Comparison, Difference, Run, drive_scene, oracle_scene, rule_run
@@ -132,3 +134,13 @@ def test_more_events_than_the_engines_buffer_holds() -> None:
     assert len(wanted.trades) > 2_100
     Comparison(bars, "full").money_and_orders(found, wanted)
     assert np.isclose(found.equity[-1], 10_000 + sum(t.pnl for t in found.trades))
+
+
+@pytest.mark.parametrize("terms", [Terms(), Terms(spread=0.0, slippage=0.05, swap=-30.0)])
+def test_the_real_series_under_the_shipped_strategies(real_bars_path, terms) -> None:
+    bars = read(real_bars_path)
+    setups = {name: strategy(bars) for name, strategy in REGISTRY.items()}
+    drawn = replace(scene(0), bars=bars, setups=setups, terms=terms)
+    found, wanted = rule_pair(drawn)
+    assert len(wanted.trades) > 100
+    Comparison(bars, "real").money_and_orders(found, wanted)

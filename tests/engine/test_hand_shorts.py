@@ -283,6 +283,16 @@ def test_an_open_loss_beyond_the_account_is_ruin() -> None:
     assert run.equity[-1] == pytest.approx(1_000 + run.trades[0].pnl)
 
 
+def test_the_last_cent_may_be_margin_and_losing_it_is_ruin() -> None:
+    """1,000 over a distance of 5 are 200 ounces, whose margin is 200 x 100 / 20: all there is."""
+    terms = Terms(spread=0.0, equity=1_000, risk=1.0)
+    run = hand([F, F, F, E0, (100, 101, 95, 96), E0], {2: long()}, terms)
+    assert refused(run) == [(3, None)]
+    assert run.trades[0].entry.lots == 2.0
+    assert run.equity.tolist()[3:] == [1_000, 0.0]
+    assert run.why == "ruin"
+
+
 def test_a_limit_ends_the_run_at_that_decision() -> None:
     rows = [F, F, F, (100, 103, 98, 102), E0, E0]
     run = hand(rows, {2: long()}, limit=4)

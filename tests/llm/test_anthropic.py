@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import socket
 import time
 from dataclasses import replace
@@ -193,6 +194,42 @@ def test_a_late_answer_within_the_limit_is_taken() -> None:
     with MessagesServer(["timeout:0.2"]) as server, Line(server.url) as line:
         assert line.send().text == HOLD
         assert line.client.tried == 1
+
+
+alarms = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this system")
+
+
+@alarms
+def test_a_signal_that_is_handled_lets_the_call_in_flight_end() -> None:
+    """So that Ctrl-C can wait for an answer that is already paid for."""
+    came: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, _frame: came.append(number))
+    try:
+        with MessagesServer(["timeout:0.4"]) as server, Line(server.url) as line:
+            line.transport._connect().close()  # the import does not count
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            assert line.send().text == HOLD
+            assert (came, line.client.tried) == ([signal.SIGALRM], 1)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+@alarms
+def test_a_signal_that_raises_leaves_the_call_at_once() -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with MessagesServer(["timeout:20"]) as server, Line(server.url) as line:
+            line.transport._connect().close()
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            started = time.monotonic()
+            with pytest.raises(KeyboardInterrupt):
+                line.send()
+            assert time.monotonic() - started < 5.0
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_nobody_listening_is_an_error_that_costs_nothing() -> None:

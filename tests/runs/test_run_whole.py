@@ -1,4 +1,4 @@
-"""Whole runs by rules: the same trades as without asking, money to the cent, resume, no leavings."""
+"""Whole runs: the trades of an unasked run, money to the cent, resume, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def facts(trade):
     return [getattr(trade, f) for f in trade.__dataclass_fields__ if f != "seq"]
 
 
-def check_against_unasked(run, bars, terms=Terms()):
+def check_against_unasked(run, bars, terms):
     """Same trades, and money is conserved to the cent."""
     alone = run_rules(bars, REGISTRY, terms)
     assert [facts(t) for t in run.trades] == [facts(t) for t in alone.trades]
@@ -43,13 +43,14 @@ def test_asking_changes_nothing(bars_path, tmp_path, ask):
     assert run.summary["ended"] == "end_of_data"
     assert set(run.summary["trades_by_strategy"]) == set(REGISTRY)
     assert min(run.summary["trades_by_strategy"].values()) > 0
-    check_against_unasked(run, store.read(bars_path))
+    check_against_unasked(run, store.read(bars_path), Terms())
 
 
 def test_asking_changes_nothing_under_other_terms(bars_path, tmp_path):
     costs = {"slippage": 0.05, "commission": 3.5, "equity": 50_000.0, "risk": 0.01}
     terms = Terms(**costs, intrabar="target_first")
-    spec = made.spec(bars_path, decisions=ALL, terms={**costs, "intrabar": "target_first"})
+    given = {**costs, "intrabar": "target_first"}
+    spec = made.spec(bars_path, decisions=ALL, ask="setup", terms=given)
     run = made.run(spec, tmp_path)
     assert all(run.summary["costs"][kind] > 0 for kind in ("spread", "slippage", "commission"))
     check_against_unasked(run, store.read(bars_path), terms)
@@ -65,7 +66,7 @@ def test_real_bars(real_bars_path, tmp_path):
         to_ns=int(end.timestamp()) * 10**9,
     )
     assert run.summary["trades"] > 3
-    check_against_unasked(run, bars)
+    check_against_unasked(run, bars, Terms())
 
 
 @pytest.mark.slow
@@ -73,7 +74,7 @@ def test_all_real_bars(real_bars_path, tmp_path):
     run = made.run(made.spec(real_bars_path, decisions=ALL), tmp_path)
     assert set(run.summary["trades_by_strategy"]) == set(REGISTRY)
     assert min(run.summary["trades_by_strategy"].values()) > 10
-    check_against_unasked(run, store.read(real_bars_path))
+    check_against_unasked(run, store.read(real_bars_path), Terms())
     again = api.replay(run.folder)
     assert (again.complete, again.digest) == (True, run.digest)
 
@@ -107,10 +108,10 @@ def test_an_agent_that_never_stops_entering(bars_path, tmp_path):
     filled = [o["seq"] for o in made.of_kind(run.folder, "order") if o["reason"] is None]
     assert filled == [t["seq"] for t in made.of_kind(run.folder, "trade")]
     assert len(filled) == run.summary["trades"] > 1
-    asked = made.of_kind(run.folder, "decision")
+    asked, ended = (made.of_kind(run.folder, kind) for kind in ("decision", "trade"))
     assert len(asked) == 200
     for decision in asked:
-        known = [t for t in made.of_kind(run.folder, "trade") if t["known"] < decision["time"]]
+        known = [t for t in ended if t["known"] < decision["time"]]
         assert decision["pool"] == len(known)
         assert len(decision["recalled"]) == min(5, len(known))
 
@@ -199,7 +200,7 @@ def test_other_bars_under_an_unfinished_run_are_refused(tmp_path):
     before = (made.only_run(tmp_path / "runs") / made.JOURNAL).read_bytes()
     bars.rename(tmp_path / "kept.parquet")
     made.series(bars, seed=3)
-    with pytest.raises(InputError, match="bars changed since the run began.*gold.parquet.*--fresh"):
+    with pytest.raises(InputError, match=r"bars changed since the run began: .*gold.parquet"):
         made.run(spec, tmp_path / "runs")
     assert (made.only_run(tmp_path / "runs") / made.JOURNAL).read_bytes() == before
     shutil.move(tmp_path / "kept.parquet", bars)

@@ -1,0 +1,101 @@
+"""A whole rule run of the three strategies against the floor, each on bars nobody has seen.
+
+New bars for every case and round: on the same ones the branch predictor learns the data and flatters.
+"""
+
+from __future__ import annotations
+
+import statistics
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks import floor
+from benchmarks.timing import Case, Row, in_words, ratio, side_by_side
+from dream.bars import synth
+from dream.engine import gate
+from dream.engine.session import RuleRun, run_rules
+from dream.strategies import REGISTRY
+from dream.types import Bars, Terms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SIZES = (50_802, 1_000_000)
+MOST = 3.0
+TERMS = Terms()
+NAMES = tuple(REGISTRY)
+
+
+@cache
+def bars(n: int, seed: int) -> Bars:
+    """A made series; made once, whoever asks."""
+    return synth.make(n, seed)
+
+
+def unseen(n: int, lane: int) -> Callable[[int], Bars]:
+    """Makes bars for a round that no other lane or round has; each call gives a copy without memo."""
+    return lambda number: bars(n, 100 * number + lane).prefix(n)
+
+
+def as_rows(run: RuleRun, inst: Any) -> list[list[int]]:
+    """The engine's trades in the form of the floor's: entry bar, exit bar, steps, ticks."""
+    return [
+        [
+            t.entry.bar,
+            t.exit.bar,
+            round(t.entry.lots / inst.lot_step),
+            inst.to_ticks(t.entry.price),
+            inst.to_ticks(t.exit.price),
+        ]
+        for t in run.trades
+    ]
+
+
+def check(given: Bars, run: RuleRun) -> None:
+    """The same trades, money and equity at every close as the floor's."""
+    by_hand = floor.run(given, TERMS)
+    assert len(by_hand.trades) > 0, "a run without trades proves nothing"
+    assert as_rows(run, given.instrument) == by_hand.trades[:, 1:6].tolist()
+    assert [NAMES.index(t.strategy) for t in run.trades] == by_hand.trades[:, 0].tolist()
+    assert [t.pnl for t in run.trades] == by_hand.pnl.tolist()
+    assert np.array_equal(run.equity, by_hand.curve)
+
+
+def check_floor(given: Bars, result: floor.Result) -> None:
+    """The floor's money adds up: what the engine is compared with is checked by `check`."""
+    change = result.curve[-1] - TERMS.equity
+    assert len(result.curve) == len(given)
+    assert abs(result.pnl.sum() - change) < 1e-6
+
+
+def cases(n: int) -> dict[str, Case]:
+    """The floor, the whole run, and its set-ups with and without the check on prefixes."""
+
+    def nothing(_given: Bars, _result: Any) -> None:
+        """Checked as a part of the whole run."""
+
+    return {
+        "floor": Case(lambda b: floor.run(b, TERMS), unseen(n, 0), check_floor),
+        "run": Case(lambda b: run_rules(b, REGISTRY, TERMS), unseen(n, 1), check),
+        "set-ups": Case(lambda b: gate.checked_setups(REGISTRY, b, 0, 0), unseen(n, 2), nothing),
+        "checked": Case(lambda b: gate.checked_setups(REGISTRY, b, 0), unseen(n, 3), nothing),
+    }
+
+
+def rows(n: int, rounds: int) -> list[Row]:
+    """The lines of the report for series of n bars."""
+    taken = side_by_side(cases(n), rounds)
+    median = {name: statistics.median(seconds) for name, seconds in taken.items()}
+    whole, gated = ratio(taken, "run", "floor"), median["checked"] - median["set-ups"]
+    setups = ratio(taken, "set-ups", "floor")
+    lean = (median["run"] - gated) / median["floor"]
+    at = f"{n:,} bars"
+    return [
+        Row(f"floor, three strategies, {at}", in_words(median["floor"]), 1.0),
+        Row(f"run_rules, {at}", in_words(median["run"]), whole, f"{MOST:g} x", whole <= MOST),
+        Row("  of which set-ups", in_words(median["set-ups"]), setups),
+        Row("  of which their check on prefixes", in_words(gated), gated / median["floor"]),
+        Row("  run_rules without that check", in_words(median["run"] - gated), lean),
+    ]
