@@ -29,6 +29,7 @@ COMPONENTS = 7
 
 _BLOCK = 1024
 _GRID = 1_000_000.0
+_HALF = 0.500001
 _SLACK = 1e-6
 
 
@@ -211,5 +212,9 @@ def _decay_bound(x: float) -> float:
 
 @jit
 def _rounded(value: float) -> float:
-    """To six decimals: the last bits of exp differ between machines, and an order must not."""
-    return math.floor(value * _GRID + 0.5) / _GRID
+    """To six decimals, halves up: the last bits of exp differ between machines, an order must not.
+
+    Round numbers do give halves, (1.5 / 40)^2 / 7.5 is one, so what is only just short of one is
+    taken for one.
+    """
+    return math.floor(value * _GRID + _HALF) / _GRID

@@ -239,9 +239,19 @@ def _is_finished(folder: Path, parts: Parts) -> bool:
 
 
 def _notes(journal: Journal) -> tuple[str, ...]:
-    if not journal.torn_bytes:
-        return ()
-    return (f"a torn last line of {journal.torn_bytes} bytes was set aside in journal.torn",)
+    notes: list[str] = []
+    if journal.torn_bytes:
+        notes.append(
+            f"a torn last line of {journal.torn_bytes} bytes was set aside in journal.torn"
+        )
+    was: Any = journal.opened_meta.get("versions", {})
+    for name, now in _versions().items():
+        if journal.opened is not None and was.get(name) != now:
+            notes.append(
+                f"the run was begun with {name} {was.get(name)}, now {now}; what is recorded was "
+                f"derived again and compared"
+            )
+    return tuple(notes)
 
 
 def _recorded_spec(opened: OpenedRecord, folder: Path) -> RunSpec:

@@ -192,10 +192,10 @@ class Loop:
             started = self.watch.now_iso()
             reply = decider.send(question)
             meta = {"asked": started, "answered": self.watch.now_iso()} if decider.paid else None
-            line = records.reply_record(question, reply, turn)
-            self.record.add_reply(line, meta=meta, paid=decider.paid)
-        else:
-            reply = records.reply_of(recorded)
+            recorded = records.reply_record(question, reply, turn)
+            self.record.add_reply(recorded, meta=meta, paid=decider.paid)
+        # What is acted on is what a replay will read, not what came through the wire.
+        reply = records.reply_of(recorded)
         tally = self.tally
         tally.replies += decider.paid
         if decider.paid:

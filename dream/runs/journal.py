@@ -89,16 +89,18 @@ class Extent:
     end: int
     torn_bytes: int
     opened: OpenedRecord | None
+    opened_meta: dict[str, Any]
     is_closed: bool
 
 
 def _survey(path: Path) -> Extent:
     """Checks every line: crc, chain, JSON, kind, `opened` first and only there, `closed` last."""
-    lines, opened, is_closed = 0, None, False
+    lines, opened, opened_meta, is_closed = 0, None, cast("dict[str, Any]", {}), False
     with open_for_reading(path) as file:
         reader = LineReader(file, path)
         for sealed in chained(reader):
-            kind = load(sealed.whole, sealed.place)["kind"]
+            data = load(sealed.whole, sealed.place)
+            kind = data["kind"]
             if is_closed:
                 raise JournalCorrupt(f"{sealed.place}: a line after the closed line; {RESTORE}")
             if (kind == "opened") != (lines == 0):
@@ -107,9 +109,10 @@ def _survey(path: Path) -> Extent:
                 )
             if kind == "opened":
                 opened = cast("OpenedRecord", parse(sealed.body, sealed.place))
+                opened_meta = data.get("meta") or {}
             is_closed = kind == "closed"
             lines += 1
-    return Extent(lines, reader.end, reader.torn_bytes, opened, is_closed)
+    return Extent(lines, reader.end, reader.torn_bytes, opened, opened_meta, is_closed)
 
 
 def read_records(folder: Path) -> Iterator[AnyRecord]:
@@ -131,7 +134,7 @@ class Journal:
     """One run's journal; use it as a context manager.
 
     Attributes:
-        opened: the recorded first line, None for a new journal.
+        opened: the recorded first line, None for a new journal. opened_meta: its wall-clock facts.
         torn_bytes: length of the torn tail that was found (and set aside in journal.torn, unless
             the journal is read-only).
         is_closed: whether the journal has its closed line.
@@ -147,6 +150,7 @@ class Journal:
         self._tally = Tally()
         self._held = ExitStack()
         self.opened = extent.opened
+        self.opened_meta = extent.opened_meta
         self.torn_bytes = extent.torn_bytes
         self.is_closed = extent.is_closed
 

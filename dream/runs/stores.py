@@ -374,7 +374,10 @@ def write_whole(path: Path, content: bytes) -> None:
     temporary = path.with_name(path.name + ".part")
     with writing(path):
         try:
-            temporary.write_bytes(content)
+            with temporary.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
 import pytest
@@ -40,7 +41,9 @@ DAY = 86_400 * 10**9
 
 
 def six_decimals(value):
-    return math.floor(value * 1e6 + 0.5) / 1e6
+    """Halves go up, also those that floating point falls just short of."""
+    exact = Decimal(value) + Decimal("1e-12")
+    return float(exact.quantize(Decimal("0.000001"), ROUND_HALF_UP))
 
 
 def plain_components(query, known):
@@ -162,6 +165,23 @@ def test_a_score_worked_by_hand():
         "volatility": 0.0,
     }
     assert found.score == round((0.25 + 1.0 + 2 * 0.5 + 1.0 + 0.0) / 6, 6)
+
+
+def test_a_score_that_lies_on_half_a_step_goes_up_on_every_machine():
+    known = episode(strategy="VB", features=features(atr_m15=1.5, atr_d1=math.nan))
+    weights = Weights(atr_m15=1.0, atr_d1=0.0, sessions=2.0, trend=2.0, volatility=2.0, recency=0.5)
+    query = asking(atr_m15=40.0)
+    (found,) = most_similar(query, past_of([known]), weights=weights)
+    # (1.5 / 40)^2 = 0.00140625; recency is 0 after decades; (0.00140625 + 6) / 7.5 = 0.8001875
+    assert found.components["recency"] == 0.0
+    assert found.score == 0.800188
+
+
+def test_a_later_episode_that_is_better_by_a_hair_wins():
+    near, exact = (features(atr_d1=atr) for atr in (20.0001, 20.0))
+    past = past_of([episode("near", 1, features=near), episode("exact", 2, features=exact)])
+    (found,) = most_similar(asking(1, atr_d1=20.0), past)
+    assert (found.id, found.score) == ("exact", 1.0)
 
 
 def test_proximity_is_the_same_both_ways():
