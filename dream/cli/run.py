@@ -231,7 +231,9 @@ def _synthetic_bars() -> Path:
 
     name = f"synthetic-{synth.VERSION}-{SYNTHETIC_BARS}-{SYNTHETIC_SEED}.parquet"
     path = user_cache_path("dream") / name
-    if not path.exists():
+    try:
+        store.read(path)
+    except InputError:  # not there yet, damaged, or of another layout: it can be made again
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:

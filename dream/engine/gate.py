@@ -7,6 +7,7 @@ copies only.
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from dream.types import MISSING, Bars, Setups
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dream.types import F8, Strategy
+    from dream.types import F8, I4, Strategy
 
 CUTS = 8
 _SHORT = 20_000
@@ -134,27 +135,43 @@ class Window:
 
 
 class Board:
-    """Board values of every strategy as one int32 matrix each: a row is read in one go."""
+    """Board values of every strategy as int32 rows, turned into prices when they are asked for.
+
+    Reference levels stand still for most of a day, so the last ones are kept: a bar with the same
+    levels gets the same read-only mapping.
+    """
 
     def __init__(self, setups: Mapping[str, Setups], per_unit: int) -> None:
         self._per_unit = per_unit
         self.names = tuple(setups)
-        self._levels = {name: tuple(s.levels) for name, s in setups.items()}
-        self._rows = [
-            np.column_stack(
-                (s.live.astype(np.int32), s.stop, s.target, s.trigger, *s.levels.values())
-            )
-            for s in setups.values()
+        self._names = [tuple(s.levels) for s in setups.values()]
+        self._now = [
+            _rows(len(s.live), s.live, s.stop, s.target, s.trigger) for s in setups.values()
+        ]
+        self._levels = [_rows(len(s.live), *s.levels.values()) for s in setups.values()]
+        self._kept: list[tuple[bytes, Mapping[str, float | None]]] = [
+            (b"none yet", {}) for _ in setups
         ]
 
-    def at(self, bar: int) -> list[tuple[int, list[float | None], dict[str, float | None]]]:
-        """Per strategy: live, [stop, target, trigger], levels, in quote currency."""
-        out: list[tuple[int, list[float | None], dict[str, float | None]]] = []
+    def at(self, k: int, bar: int) -> tuple[int, list[float | None], Mapping[str, float | None]]:
+        """Of strategy k: live, [stop, target, trigger] and levels, in quote currency."""
+        live, *now = self._now[k][bar].tolist()
+        key = self._levels[k][bar].tobytes()
+        kept, levels = self._kept[k]
+        if key != kept:
+            prices = self._prices(self._levels[k][bar].tolist())
+            levels = MappingProxyType(dict(zip(self._names[k], prices, strict=True)))
+            self._kept[k] = key, levels
+        return live, self._prices(now), levels
+
+    def _prices(self, ticks: list[int]) -> list[float | None]:
         per_unit = self._per_unit
-        for name, rows in zip(self.names, self._rows, strict=True):
-            values: list[int] = rows[bar].tolist()
-            prices = [None if v == MISSING else v / per_unit for v in values[1:]]
-            out.append(
-                (values[0], prices[:3], dict(zip(self._levels[name], prices[3:], strict=True)))
-            )
-        return out
+        return [None if t == MISSING else t / per_unit for t in ticks]
+
+
+def _rows(n: int, *columns: Any) -> I4:
+    """(n, len(columns)) int32."""
+    rows = np.empty((n, len(columns)), np.int32)
+    for j, column in enumerate(columns):
+        rows[:, j] = column
+    return rows

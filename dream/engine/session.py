@@ -259,12 +259,12 @@ class Session:
         out: list[BoardRow] = []
         used: list[list[int]] = self._walker.used.tolist()
         limits: list[list[int]] = self._walker.limits.tolist()
-        names = self._board.names
-        for k, (live, (stop, target, trigger), levels) in enumerate(self._board.at(bar)):
+        for k, name in enumerate(self._board.names):
+            live, (stop, target, trigger), levels = self._board.at(k, bar)
             distance = None if trigger is None else round(trigger - close, 10)
             out.append(
                 BoardRow(
-                    names[k], live, stop, target, trigger, distance, levels,
+                    name, live, stop, target, trigger, distance, levels,
                     entries_today=used[k][1] if used[k][0] == day else 0,
                     entries_per_day=limits[k][1],
                     expires_minute=limits[k][0],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
@@ -125,10 +126,10 @@ def run(
         return _finished(folder, parts, live, memory_recall_fn)
     started = perf_counter()
     attempts = _Attempts(folder)
-    # What can be wrong with what was given is found before a folder is made.
-    live = live or assemble.live_decider(parts, options.access, attempts)
-    session = _session(parts)
     with ExitStack() as held:
+        # What can be wrong with what was given is found before a folder is made.
+        live = live or assemble.live_decider(parts, options.access, attempts, held)
+        session = _session(parts)
         journal = held.enter_context(Journal.open(folder, sync=options.sync))
         held.callback(attempts.close)
         notes = _notes(journal)
@@ -187,7 +188,8 @@ def replay(
 
 def _named(spec: RunSpec, decider: object, recall: RecallFn | None) -> RunSpec:
     """The spec with the names of what was handed over, so that they are part of its hash."""
-    changes: dict[str, Any] = {"bars": str(Path(spec.bars).absolute())}
+    path = os.path.abspath(spec.bars)  # noqa: PTH100 - resolve() would follow links
+    changes: dict[str, Any] = {"bars": path}
     if decider is None:
         changes["model"] = assemble.resolve_model(spec.model)
     elif _is_decider(decider):

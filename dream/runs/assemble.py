@@ -17,6 +17,7 @@ from dream.runs import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import ExitStack
 
     from dream.llm.client import Attempts
     from dream.runs.spec import RunSpec
@@ -99,9 +100,7 @@ def assemble(
         InputError: something named does not exist or cannot be read.
     """
     strategies = plugins.strategies(spec.strategies, spec.params)
-    params = dict(spec.recall)
-    k = _whole_k(params.pop("k", K))
-    recall = memory_recall_fn or plugins.recall(spec.memory, params)
+    recall, k = _memory(spec, memory_recall_fn)
     bars = store.read(
         bars_path or spec.bars,
         spec.instrument,
@@ -133,6 +132,20 @@ def assemble(
     return Parts(spec, bars, strategies, recall, k, hashes)
 
 
+def _memory(spec: RunSpec, given: RecallFn | None) -> tuple[RecallFn | None, int]:
+    """The recall function and how many episodes it may show."""
+    params = dict(spec.recall)
+    k = K if spec.memory == "none" else _whole_k(params.pop("k", K))
+    if given is None:
+        return plugins.recall(spec.memory, params), k
+    if params:
+        raise SpecInvalid(
+            f"memory_recall_fn takes no parameters from the settings, found {', '.join(params)}; "
+            f"bind them with functools.partial"
+        )
+    return given, k
+
+
 def is_model(name: str) -> bool:
     """Whether the spec's model is one of the catalogue."""
     return ":" not in name and name not in ("rules", "never")
@@ -148,8 +161,8 @@ def computed(spec: RunSpec) -> Decider | None:
     return Random(float(drawn[1]), spec.seed) if drawn else None
 
 
-def live_decider(parts: Parts, access: Access, attempts: Attempts | None) -> AnyDecider:
-    """The decider that the spec names, ready to be asked.
+def live_decider(parts: Parts, access: Access, attempts: Attempts, held: ExitStack) -> AnyDecider:
+    """The decider that the spec names, ready to be asked; held closes its connections.
 
     Raises:
         ModelUnavailable: there is no key. InputError: a script or function cannot be used.
@@ -171,6 +184,7 @@ def live_decider(parts: Parts, access: Access, attempts: Attempts | None) -> Any
         key_env=entry.key_env,
         base_url=access.base_url or entry.base_url,
     )
+    held.callback(transport.close)
     client = Client(
         transport,
         sleep=access.sleep,

@@ -177,11 +177,18 @@ def test_a_score_that_lies_on_half_a_step_goes_up_on_every_machine():
     assert found.score == 0.800188
 
 
-def test_a_later_episode_that_is_better_by_a_hair_wins():
-    near, exact = (features(atr_d1=atr) for atr in (20.0001, 20.0))
-    past = past_of([episode("near", 1, features=near), episode("exact", 2, features=exact)])
+@pytest.mark.parametrize("distance", [0.0, 0.01, 0.1, 0.25, 0.45, 0.5, 0.55, 1.0, 3.0])
+def test_a_later_episode_that_is_better_by_a_hair_wins(distance):
+    """At any distance: a bound that prunes too much would lose the better one."""
+    better = 20.0 * math.exp(distance)
+    worse = better * math.exp(4e-6 * math.exp(2 * distance))
+    near, nearer = (features(atr_d1=atr) for atr in (worse, better))
+    past = past_of([episode("near", 1, features=near), episode("nearer", 2, features=nearer)])
+    first, second = most_similar(asking(2, atr_d1=20.0), past)
+    assert (first.id, second.id) == ("nearer", "near")
+    assert 0.0 < first.score - second.score < 3e-6
     (found,) = most_similar(asking(1, atr_d1=20.0), past)
-    assert (found.id, found.score) == ("exact", 1.0)
+    assert found == first
 
 
 def test_proximity_is_the_same_both_ways():

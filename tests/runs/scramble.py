@@ -86,8 +86,6 @@ def check_no_future(left: Path, right: Path, cut: int) -> list[made.Line]:
         one, other = (lines[i] if i < len(lines) else None for lines in (a, b))
         if one is None or other is None or one.body != other.body:
             record = (one or other or a[-1]).record
-            raise SawTheFuture(
-                record.get("seq"), one and one.body, other and other.body
-            )
+            raise SawTheFuture(record.get("seq"), one and one.body, other and other.body)
     assert made.bodies(left)[len(a) :] != made.bodies(right)[len(b) :], "nothing was scrambled"
     return a

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+import re
+import socket
+import time
 
 import pytest
 
+from dream.errors import Diverged
 from dream.runs import api
+from dream.runs.lines import NO_CHAIN, seal
 from tests.cli.typed import dream
 from tests.messages_server import HOLD, MessagesServer
 from tests.runs import made
@@ -16,41 +20,219 @@ __all__ = ["dream"]
 
 KEY = "sk-ant-" + "k9" * 20
 MODEL = "claude-sonnet-5-5"
+PRICE_USD = 0.00285
+"""Of one answer of the server: 500 tokens in, 1,000 read and 100 written in cache, 150 out."""
 
 
 def trading(body):
-    """An answer that follows the question: enters when it says there is no position."""
+    """Enters where the prompt says that it is flat and may, closes at once, and says what it saw."""
     text = body["messages"][0]["content"]
-    return json.dumps({**json.loads(HOLD), **_entry(text)})
-
-
-def _entry(text):
-    rows = [line.split() for line in text.splitlines()]
-    closes = [r for r in rows if len(r) > 5 and r[0][:2].isdigit()]
-    return {"action": "CLOSE", "reasoning": f"{len(text)} characters, {len(closes)} rows"}
+    close = float(re.search(r"newest bar closed at ([\d.]+)\.", text)[1])
+    free = re.search(r"^(\w+): .*entries today 0 of 1", text, re.MULTILINE)
+    answer = json.loads(HOLD) | {"reasoning": f"{len(text)} characters, close {close}"}
+    if "## Position\nnone" not in text:
+        answer |= {"action": "CLOSE"}
+    elif free:
+        answer |= {
+            "action": "BUY", "strategy": free[1], "confidence": 0.7,
+            "stop": close - 20.0, "target": close + 20.0,
+        }  # fmt: skip
+    return json.dumps(answer)
 
 
 @pytest.fixture
-def ask(dream, bars_path, monkeypatch):
+def waits(monkeypatch):
+    """Waiting is written down, not done; and no proxy, which would load certificates each time."""
+    slept = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    return slept
+
+
+@pytest.fixture
+def ask(dream, bars_path, monkeypatch, waits):
     """`dream run` with a model at a loopback server and a key in the environment."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
 
-    def run(server, *args, decisions=200):
-        return dream(
-            "run", "--model", "sonnet", "--bars", bars_path, "--base-url", server.url,
+    def run(server, *args, model="sonnet", decisions=10):
+        said = dream(
+            "run", "--model", model, "--bars", bars_path, "--base-url", server.url,
             "--decisions", decisions, *args,
         )  # fmt: skip
+        assert "Traceback" not in said.err
+        files = [path for path in dream.folder.rglob("*") if path.is_file()]
+        for text in (said.out, said.err, *(path.read_text(errors="replace") for path in files)):
+            assert KEY not in text
+            assert KEY[7:] not in text
+        return said
 
     run.folder = dream.folder / "runs"
     return run
 
 
-def test_look(ask):
-    with MessagesServer(["ok"], trading) as server:
+def statuses(folder):
+    return [d["status"] for d in made.of_kind(folder, "decision")]
+
+
+def test_two_hundred_decisions_and_their_replay(ask, monkeypatch):
+    with MessagesServer(answer=trading) as server:
+        said = ask(server, "--json", decisions=200)
+    assert said.code == 0, said.err
+    summary = json.loads(said.out)
+    assert summary["decisions_by_status"]["ok"] == summary["replies"] == 200
+    assert summary["trades"] > 5
+    assert summary["cost_usd"] == pytest.approx(200 * PRICE_USD)
+    folder = made.only_run(ask.folder)
+    check_what_was_asked(folder, server)
+
+    def refused(*_):
+        pytest.fail("a replay opened a connection")
+
+    monkeypatch.setattr(socket.socket, "connect", refused)
+    monkeypatch.setattr(socket, "getaddrinfo", refused)
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    again = api.replay(folder)
+    assert (again.complete, again.decisions, again.digest) == (True, 200, summary["digest"])
+
+
+def check_what_was_asked(folder, server):
+    """Prompts and answers stand in the journal as they were sent, memory wherever there was any."""
+    opened = made.lines(folder)[0].record
+    replies, decisions = (made.of_kind(folder, kind) for kind in ("reply", "decision"))
+    assert len(server.seen) == len(replies) == len(decisions) == 200
+    remembered = 0
+    for seen, reply, decision in zip(server.seen, replies, decisions, strict=True):
+        body = seen.body
+        prompt = body["messages"][0]["content"]
+        assert body["model"] == reply["model"] == MODEL
+        assert body["system"][0]["text"] == opened["system"]
+        assert reply["user"] == prompt
+        assert reply["raw"] == trading(body)
+        assert json.loads(reply["raw"])["action"] == decision["action"]
+        shown = re.findall(r"^\d\. (?:\+ )?long \w+, closed .* days ago", prompt, re.MULTILINE)
+        assert len(shown) == len(decision["recalled"]) == min(5, decision["pool"])
+        remembered += bool(decision["recalled"])
+    assert 50 < remembered < 200
+    at = [line.meta for line in made.lines(folder) if line.kind == "reply"]
+    assert all(meta["asked"] <= meta["answered"] for meta in at)
+
+
+def test_every_failure_has_its_own_word(ask):
+    plan = ["refusal", "maxtok", "text:HOLD", "text:still no JSON", *["529"] * 6, "ok"]
+    with MessagesServer(plan) as server:
+        said = ask(server, "--on-error", "hold", decisions=6)
+    assert said.code == 0, said.err
+    folder = made.only_run(ask.folder)
+    words = ["model_refusal", "truncated", "parse_error", "api_error", "ok", "ok"]
+    assert statuses(folder) == words
+    assert "NOT COMPARABLE" in said.out.upper()
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["decisions_by_status"] == {word: 1 for word in words} | {"ok": 2}
+    assert summary["actions"] == {"HOLD": 2}, "only what the model chose"
+    assert (summary["comparable"], summary["error_share"]) == (False, pytest.approx(4 / 6))
+    turns = [(r["seq"], r["turn"], r["purpose"]) for r in made.of_kind(folder, "reply")]
+    assert turns[2:4] == [(2, 0, "decision"), (2, 1, "repair")]
+    assert made.of_kind(folder, "reply")[4]["raw"] is None
+    assert "529" in made.of_kind(folder, "reply")[4]["error"]
+    assert api.replay(folder).digest == summary["digest"]
+
+
+def test_an_answer_that_is_mended_counts(ask):
+    with MessagesServer(["text:I would hold.", "ok", "ok"], trading) as server:
+        said = ask(server, decisions=2)
+    assert said.code == 0, said.err
+    folder = made.only_run(ask.folder)
+    assert statuses(folder) == ["ok", "ok"]
+    assert len(server.seen) == len(made.of_kind(folder, "reply")) == 3
+    assert "I would hold." in server.seen[1].body["messages"][0]["content"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("401", r"answered 401 .*Check the key in ANTHROPIC_API_KEY"),
+        ("404", r"does not know this model"),
+        ("echo:401", r"bad key Bearer \[key\]"),
+        ("wrongmodel", r"asked claude-sonnet-5-5, but some-other-model answered"),
+        ("503", r"answered 503 .*attempt 6, the last"),
+        ("reset", r"attempt 6, the last"),
+        ("nostop", r"does not say why it stopped"),
+        ("cut", r"attempt 6, the last"),
+    ],
+)
+def test_a_call_that_fails_stops_the_run_and_nothing_is_paid_twice(ask, fault, message):
+    with MessagesServer(["ok"] * 4 + [fault], trading) as server:
+        said = ask(server)
+    assert (said.code, said.out) == (5, "")
+    assert said.err.startswith(f"dream: {MODEL}: ")
+    assert re.search(message, said.err)
+    assert "the same command goes on" in said.err
+    folder = made.only_run(ask.folder)
+    assert len(made.of_kind(folder, "decision")) == 4
+    asked = len(server.seen)
+    assert asked in (5, 10)
+    with MessagesServer(answer=trading) as server:
+        said = ask(server)
+        assert said.code == 0, said.err
+        assert len(server.seen) == 6, "four of the ten were there"
+        whole = ask(server, "--fresh")
+    assert whole.code == 0
+    again = ask.folder / f"{folder.name}-2"
+    assert made.bodies(folder) == made.bodies(again)
+    spent = [json.loads(line) for line in (folder / "spend.jsonl").read_text().splitlines()]
+    assert len([s for s in spent if "ceiling_usd" in s]) == asked + 6
+    assert len([s for s in spent if s.get("cost_usd") == PRICE_USD]) == 10
+
+
+def test_a_finished_run_needs_neither_key_nor_server(ask, monkeypatch):
+    with MessagesServer() as server:
+        first = ask(server, "--json", decisions=3)
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    again = ask(server, "--json", decisions=3)
+    assert (again.code, again.out) == (0, first.out)
+    assert len(server.seen) == 3
+
+
+def test_an_alias_and_its_exact_id_are_one_run(ask):
+    with MessagesServer(["dated"]) as server:
+        assert ask(server, decisions=2).code == 0
+        assert ask(server, model=MODEL, decisions=2).code == 0
+        assert len(server.seen) == 2
+    made.only_run(ask.folder)
+
+
+def test_a_passing_fault_is_waited_out(ask, waits):
+    with MessagesServer(["429:7", "529", "500", "ok"], trading) as server:
         said = ask(server, decisions=3)
-        print(said.code, said.err, said.out)
-        print(server.seen[-1].body["messages"][0]["content"])
-        print(server.seen[-1].headers)
-    print((made.only_run(ask.folder) / made.JOURNAL).read_text()[-3000:])
-    print((made.only_run(ask.folder) / "spend.jsonl").read_text())
-    assert 0
+    assert said.code == 0, said.err
+    assert waits == [7.0, 2.0, 4.0]
+    assert statuses(made.only_run(ask.folder)) == ["ok"] * 3
+
+
+def test_without_a_key_nothing_is_asked_or_made(ask, monkeypatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    with MessagesServer() as server:
+        said = ask(server)
+    assert (said.code, server.seen) == (5, [])
+    assert "set ANTHROPIC_API_KEY" in said.err
+    assert not ask.folder.exists()
+
+
+def test_an_edited_answer_is_found(ask):
+    """Even with checksum and chain made right again: the decision after it does not fit."""
+    with MessagesServer(answer=trading) as server:
+        assert ask(server, decisions=4).code == 0
+    folder = made.only_run(ask.folder)
+    path = folder / made.JOURNAL
+    before, edited = NO_CHAIN, b""
+    for line in made.lines(folder):
+        body = line.body.replace(b'\\"confidence\\": 0.7', b'\\"confidence\\": 0.9')
+        sealed, before = seal(body, line.meta, before)
+        edited += sealed
+    assert edited != path.read_bytes()
+    path.write_bytes(edited)
+    with pytest.raises(Diverged, match="field confidence: recorded 0.7, now 0.9") as caught:
+        api.replay(folder)
+    assert made.of_kind(folder, "decision")[caught.value.seq]["action"] == "BUY"

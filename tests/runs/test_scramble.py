@@ -135,7 +135,9 @@ def test_a_decider_that_looks_ahead_is_caught(bars, tmp_path):
     def peeking(ask, shown):
         series = store.read(tmp_path / "bars.parquet")
         at = int(np.searchsorted(series.t_close_ns, ask.now_ns))
-        return Decision(confidence=float(series.px[min(at + 1, len(series) - 1), 3] % 1_000) / 1_000)
+        return Decision(
+            confidence=float(series.px[min(at + 1, len(series) - 1), 3] % 1_000) / 1_000
+        )
 
     cut = 3_140
     runs = both(bars, cut, tmp_path, {"decisions": 60}, decider=peeking)

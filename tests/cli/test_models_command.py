@@ -1,0 +1,56 @@
+"""`dream models`: who can decide, and never a key."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+KEY = "sk-ant-" + "q7" * 20
+
+
+@pytest.fixture
+def key(monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+
+
+def test_models_and_cut_offs(dream):
+    said = dream("models")
+    assert (said.code, said.err) == (0, "")
+    for word in ("sonnet", "claude-sonnet-5-5", "2026-06", "unknown", "rules", "random:P"):
+        assert word in said.out
+    assert "ANTHROPIC_API_KEY is not set" in said.out
+
+
+def test_whether_there_is_a_key_but_not_which(dream, key):
+    shown = dream("models").out
+    told = dream("models", "--json").out
+    assert "ANTHROPIC_API_KEY is set" in shown
+    for text in (shown, told):
+        assert KEY not in text
+        assert KEY[7:15] not in text
+    rows = {row["alias"]: row for row in json.loads(told)["models"]}
+    assert all(row["key_present"] is True for row in rows.values())
+    assert rows["fable"]["training_cutoff"] is None
+    assert all(row["cutoff_source"] for row in rows.values())
+
+
+def test_every_model_that_is_listed_can_be_named(dream, bars_path):
+    """Without a key each of them is known, and asks for its key."""
+    for row in json.loads(dream("models", "--json").out)["models"]:
+        for name in (row["alias"], row["id"]):
+            said = dream("run", "--model", name, "--bars", bars_path)
+            assert said.code == 5
+            assert row["key"] in said.err
+    assert list(dream.folder.iterdir()) == []
+
+
+def test_every_decider_without_a_key_that_is_listed_runs(dream, bars_path):
+    (dream.folder / "FILE").write_text('{"action":"HOLD"}\n' * 3)
+    (dream.folder / "module.py").write_text("def function(ask, shown):\n    return 'HOLD'\n")
+    free = json.loads(dream("models", "--json").out)["without_a_key"]
+    for row in free:
+        name = row["name"].replace("P", "0.5") if row["name"] == "random:P" else row["name"]
+        said = dream("run", "--model", name, "--bars", bars_path, "--decisions", 3)
+        assert said.code == 0, said.err
+    assert len(list((dream.folder / "runs").iterdir())) == len(free) == 5
