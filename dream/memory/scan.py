@@ -110,22 +110,24 @@ def _bounds(
 
     Its loops have no branches, so that each runs several rows at a time.
     """
-    situation, log_atr_m15, log_atr_d1, strategy, known_ns = columns
-    size = min(_BLOCK, len(situation) - start)
+    situation = columns[0][start : start + _BLOCK]
+    size = len(situation)
+    log_atr_m15, log_atr_d1 = columns[1][start : start + size], columns[2][start : start + size]
+    strategy, known_ns = columns[3][start : start + size], columns[4][start : start + size]
     w_m15, w_d1, w_strategy, w_recency = weights[0], weights[1], weights[5], weights[6]
     q_m15, q_d1, q_strategy, now = asked[0], asked[1], asked[3], asked[4]
     per_width, per_life = 1.0 / weights[7], 1.0 / weights[8]
     for j in range(size):
-        near = w_m15 * _decay_bound(abs(log_atr_m15[start + j] - q_m15) * per_width)
-        out[j] = near + w_d1 * _decay_bound(abs(log_atr_d1[start + j] - q_d1) * per_width)
+        near = w_m15 * _decay_bound(abs(log_atr_m15[j] - q_m15) * per_width)
+        out[j] = near + w_d1 * _decay_bound(abs(log_atr_d1[j] - q_d1) * per_width)
     for j in range(size):
-        out[j] += alike[situation[start + j]]
+        out[j] += alike[situation[j]]
     if w_strategy > 0.0:
         for j in range(size):
-            out[j] += w_strategy if strategy[start + j] == q_strategy else 0.0
+            out[j] += w_strategy if strategy[j] == q_strategy else 0.0
     if w_recency > 0.0:
         for j in range(size):
-            out[j] += w_recency * _decay_bound((now - known_ns[start + j]) * per_life)
+            out[j] += w_recency * _decay_bound((now - known_ns[j]) * per_life)
     return size
 
 

@@ -55,8 +55,9 @@ def _blamed(function: Callable[..., Any], what: str) -> Callable[..., Any]:
 
 def source_hash(function: Callable[..., Any]) -> str | None:
     """Hash of the file that a user's function is written in, None where there is none to read."""
-    while isinstance(function, partial):
-        function = function.func
+    inner: Any = function
+    while inner is not None:
+        function, inner = inner, getattr(inner, "__wrapped__", getattr(inner, "func", None))
     try:
         module = inspect.getmodule(function)
         text = inspect.getsource(module if module is not None else function)

@@ -1,4 +1,4 @@
-"""Bad input: one clear message, the right exit code, no traceback, nothing written and nothing lost."""
+"""Bad input: one clear message, the right exit code, no traceback, nothing written or lost."""
 
 from __future__ import annotations
 

@@ -67,9 +67,10 @@ def test_the_version(dream):
 
 @pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["bars", "import", "--help"]])
 def test_help_loads_nothing_heavy(words):
+    """pydantic is not among them: typer itself loads it for a command's options, where it is."""
     code = (
         "import sys; from dream.cli import main; main(sys.argv[1:]); "
-        "heavy = {'numba', 'polars', 'pyarrow', 'pydantic', 'anthropic', 'numpy', 'genai_prices'}; "
+        "heavy = {'numba', 'polars', 'pyarrow', 'anthropic', 'numpy', 'genai_prices', 'rich'}; "
         "print('loaded:', sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""`dream run` as a user meets it: on a new machine, again, in pipes, for machines, with settings."""
+"""`dream run` as a user meets it: on a new machine, again, in pipes, as JSON, with settings."""
 
 from __future__ import annotations
 

@@ -6,15 +6,18 @@ A run may not know the bars after a moment, so whatever it writes before it must
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dream.bars import series, store
 from tests.runs import made
 
+if TYPE_CHECKING:
+    from pathlib import Path
 
-class SawTheFuture(AssertionError):
+
+class SawTheFuture(AssertionError):  # noqa: N818 - it says what it saw
     """A line before the moment depends on bars after it. `seq` is its question, None before any."""
 
     def __init__(self, seq: int | None, left: bytes | None, right: bytes | None) -> None:

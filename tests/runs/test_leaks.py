@@ -119,7 +119,7 @@ def test_an_episode_kept_from_a_later_moment_cannot_be_shown_earlier(bars_path, 
     spec = made.spec(bars_path, ask="setup", decisions=8)
     first = made.run(spec, tmp_path, memory_recall_fn=greedy)
     assert len(seen) > 1
-    with pytest.raises(LeakError, match="greedy at decision 0 returned row 0 .* among the 0 epis"):
+    with pytest.raises(LeakError, match=r"greedy at decision 0 returned row 0 .* among the 0 epis"):
         made.run(spec, tmp_path, memory_recall_fn=greedy, options={"fresh": True})
     assert first.summary["recall"]["recalled"] > 0
 

@@ -25,7 +25,7 @@ PRICE_USD = 0.00285
 
 
 def trading(body):
-    """Enters where the prompt says that it is flat and may, closes at once, and says what it saw."""
+    """Enters where the prompt says that it may, closes at once, and says what it saw."""
     text = body["messages"][0]["content"]
     close = float(re.search(r"newest bar closed at ([\d.]+)\.", text)[1])
     free = re.search(r"^(\w+): .*entries today 0 of 1", text, re.MULTILINE)
@@ -129,7 +129,7 @@ def test_every_failure_has_its_own_word(ask):
     assert statuses(folder) == words
     assert "NOT COMPARABLE" in said.out.upper()
     summary = json.loads((folder / "summary.json").read_text())
-    assert summary["decisions_by_status"] == {word: 1 for word in words} | {"ok": 2}
+    assert summary["decisions_by_status"] == dict.fromkeys(words, 1) | {"ok": 2}
     assert summary["actions"] == {"HOLD": 2}, "only what the model chose"
     assert (summary["comparable"], summary["error_share"]) == (False, pytest.approx(4 / 6))
     turns = [(r["seq"], r["turn"], r["purpose"]) for r in made.of_kind(folder, "reply")]
@@ -233,6 +233,6 @@ def test_an_edited_answer_is_found(ask):
         edited += sealed
     assert edited != path.read_bytes()
     path.write_bytes(edited)
-    with pytest.raises(Diverged, match="field confidence: recorded 0.7, now 0.9") as caught:
+    with pytest.raises(Diverged, match=r"field confidence: recorded 0\.7, now 0\.9") as caught:
         api.replay(folder)
     assert made.of_kind(folder, "decision")[caught.value.seq]["action"] == "BUY"

@@ -120,8 +120,8 @@ def test_a_recall_function_that_looks_ahead_is_caught_at_its_first_look(bars, tm
         return [Recalled(row, past[row].id, float(score)) for row in range(min(len(past), 1))]
 
     cut = 3_750
+    runs = both(bars, cut, tmp_path, {"decisions": 700}, memory_recall_fn=peeking)
     with pytest.raises(SawTheFuture) as caught:
-        runs = both(bars, cut, tmp_path, {"decisions": 700}, memory_recall_fn=peeking)
         scramble.check_no_future(*runs, cut)
     first = next(
         d for d in made.of_kind(made.only_run(tmp_path / "one"), "decision")
