@@ -82,8 +82,8 @@ def test_a_full_disk_stops_the_run_and_room_lets_it_go_on(dream, bars_path, sync
         "--model", "random:0.2",
     )  # fmt: skip
     full = subprocess.run(
-        made.command(*args), cwd=dream.folder, env=made.environment(), capture_output=True, text=True,
-        check=False, preexec_fn=limited(60_000),
+        made.command(*args), cwd=dream.folder, env=made.environment(), capture_output=True,
+        text=True, check=False, preexec_fn=limited(60_000),
     )  # fmt: skip
     assert (full.returncode, full.stdout) == (4, "")
     assert "journal.jsonl: cannot be written: File too large" in full.stderr
