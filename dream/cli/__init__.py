@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     from dream.cli.app import show_error, start
     from dream.errors import DreamError
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")  # a folder may have any bytes as a name
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         start(arguments)
@@ -27,4 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stdout = None  # the reader has gone; nothing more can be said
         return 0
+    except OSError as error:  # such as a full disk behind standard output
+        show_error(f"the system refused: {error}")
+        return 1
     return 0

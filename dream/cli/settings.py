@@ -28,7 +28,7 @@ def defaults(folder: Path, commands: Mapping[str, Callable[..., None]]) -> dict[
     path = folder / FILE
     if not path.is_file():
         return {}
-    import tomllib  # noqa: PLC0415 - rarely needed
+    import tomllib
 
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -81,3 +82,30 @@ def test_help_loads_nothing_heavy(words):
         check=True,
     )
     assert done.stdout.splitlines()[-1] == "loaded: []"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("words", [["models"], ["models", "--json"]])
+def test_output_that_cannot_be_written(words):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            made.command(*words), env=made.environment(), stdout=full, stderr=subprocess.PIPE,
+            text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.startswith("dream: the system refused: ")
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_has_gone():
+    """As with `dream models | head -0`."""
+    process = subprocess.Popen(
+        made.command("models"), env=made.environment(), stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    process.stdout.close()
+    err = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(60) in (0, 1)
+    assert err == ""

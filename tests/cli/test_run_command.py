@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
 
 import pytest
 
@@ -205,3 +207,13 @@ def test_a_settings_file_that_is_wrong(dream, bars_path, text, word):
     assert word in said.err
     assert "Traceback" not in said.err
     assert not (dream.folder / "runs").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_name_that_is_no_text(tmp_path, bars_path):
+    """A folder may be called by bytes that are no UTF-8; it is used, and shown as can be."""
+    args = ("run", "--bars", bars_path, "--decisions", 5, "--runs", os.fsdecode(b"r\xff"))
+    said = made.dream(*args, cwd=tmp_path, env={"PYTHONIOENCODING": "utf-8:strict"})
+    assert (said.returncode, said.stderr) == (0, "")
+    assert "Journal  r\\udcff/rules-hybrid" in said.stdout
+    made.only_run(tmp_path / os.fsdecode(b"r\xff"))

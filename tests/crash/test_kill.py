@@ -169,13 +169,13 @@ def test_killed_while_a_paid_call_is_in_flight(dream, place, bars_path, monkeypa
     assert sum("cost_usd" in line for line in spend) == 8
 
 
-def test_a_second_process_is_turned_away_and_the_first_is_not_disturbed(place, bars_path):
+def test_a_second_process_is_turned_away_and_the_first_is_not_disturbed(dream, place, bars_path):
     victim = Victim(place, *arguments(bars_path))
     victim.wait_for(3)
-    second = made.dream(*arguments(bars_path), cwd=place)
-    assert (second.returncode, second.stdout) == (4, "")
-    assert second.stderr.startswith("dream: ")
-    assert "another process is writing this run" in second.stderr
-    assert second.stderr.count("\n") == 1
+    second = dream(*arguments(bars_path))
+    assert (second.code, second.out) == (4, "")
+    assert second.err.startswith("dream: ")
+    assert "another process is writing this run" in second.err
+    assert second.err.count("\n") == 1
     assert victim.kill()
     check_nobody_asked_twice(place / "asked.log", asked_bytes(place / "asked.log").count(b"\n"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import shutil
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -19,6 +20,9 @@ from dream.types import Decision, Terms
 from tests.runs import made
 
 ALL = 10**6
+NIGHTLY_ONLY = pytest.mark.skipif(
+    os.environ.get("HYPOTHESIS_PROFILE") != "nightly", reason="two minutes: nightly only"
+)
 
 
 def facts(trade):
@@ -70,8 +74,9 @@ def test_real_bars(real_bars_path, tmp_path):
 
 
 @pytest.mark.slow
-def test_all_real_bars(real_bars_path, tmp_path):
-    run = made.run(made.spec(real_bars_path, decisions=ALL), tmp_path)
+@pytest.mark.parametrize("ask", ["setup", pytest.param("bar", marks=NIGHTLY_ONLY)])
+def test_all_real_bars(real_bars_path, tmp_path, ask):
+    run = made.run(made.spec(real_bars_path, decisions=ALL, ask=ask), tmp_path)
     assert set(run.summary["trades_by_strategy"]) == set(REGISTRY)
     assert min(run.summary["trades_by_strategy"].values()) > 10
     check_against_unasked(run, store.read(real_bars_path), Terms())
