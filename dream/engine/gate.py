@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from dream.types import F8, I4, Strategy
 
 CUTS = 8
-_SHORT = 20_000
+_SHORT = 8_000
+"""Bars that hold the warm-up of every shown value and some months of set-ups."""
 
 
 def checked_setups(
@@ -72,14 +73,14 @@ def _arrays(setups: Setups) -> Iterator[tuple[str, Any]]:
 def _cut_points(full: Mapping[str, Setups], n: int, seed: int, cuts: int) -> list[int]:
     """Where to hide the future: half of the cuts right behind a live bar, where leaks show.
 
-    On long series only one cut is far in, so that the check costs about as much as the set-ups.
+    On long series only one cut is far in, so that the check costs less than the set-ups.
     """
     if n < 2 or cuts < 1:
         return []
     rng = np.random.default_rng([seed, n])
-    reach = n if n <= _SHORT else max(_SHORT, n // 7)
+    reach = min(n, _SHORT)
     drawn = [int(x) for x in rng.integers(1, reach, size=cuts - 1)]
-    drawn.append(int(rng.integers(n // 3 + 1, max(n // 2, n // 3 + 2))))
+    drawn.append(int(rng.integers(n // 4 + 1, max(n // 3, n // 4 + 2))))
     live = [np.flatnonzero(s.live[: reach - 1]) for s in full.values()]
     live = [rows for rows in live if len(rows)]
     for i in range(0, cuts - 1, 2):

@@ -6,7 +6,7 @@ changed constant of another file. A changed dtype here is a new signature and do
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -122,3 +122,34 @@ EVENT: Final = np.dtype(
     ],
     align=True,
 )
+
+
+class Event(NamedTuple):
+    """One EVENT record in plain Python numbers."""
+
+    bar: int
+    seq: int
+    steps: int
+    entry_bar: int
+    pnl: float
+    fee: float
+    swap: float
+    needs: float
+    kind: int
+    action: int
+    strategy: int
+    reason: int
+    price: int
+    stop: int
+    target: int
+    entry: int
+    spread: int
+    slip: int
+    lo: int
+    hi: int
+    ambiguous: int
+    stop_first: int
+    target_first: int
+
+
+assert Event._fields == EVENT.names

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dream import indicators
 from dream.engine import gate, kernel, layout
-from dream.engine.trades import Reader
+from dream.engine.trades import Reader, events_of
 from dream.engine.walker import Walker
 from dream.types import Account, BoardRow, Order, Position, Snapshot, Trade
 
@@ -148,15 +151,15 @@ class Session:
         return event
 
     def _collect(self) -> None:
-        for event in self._walker.drain():
-            if event["kind"] == kernel.CLOSED:
+        for event in events_of(self._walker.drain()):
+            if event.kind == kernel.CLOSED:
                 trade = self._reader.trade(event)
                 self._closed += 1
                 self._recent = (*self._recent[-4:], trade)
                 self._queue.append(TradeClosed(trade))
             else:
                 order = self._reader.order(event)
-                refused = event["kind"] == kernel.REFUSED
+                refused = event.kind == kernel.REFUSED
                 self._queue.append(OrderRefused(order) if refused else OrderFilled(order))
 
     def submit(self, decision: Decision) -> None:
@@ -309,13 +312,30 @@ def _finite(price: float | None) -> float | None:
     return price if price is not None and math.isfinite(price) else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class RuleRun:
-    """What an unasked rule run gave."""
+    """What an unasked rule run gave.
 
-    trades: tuple[Trade, ...]
-    orders: tuple[Order, ...]
+    Attributes:
+        equity: (k,) float64 at the close of every bar walked.
+        events: the kernel's records, turned into trades and orders when those are read.
+    """
+
     equity: F8
+    events: Any
+    reader: Reader
+
+    @cached_property
+    def trades(self) -> tuple[Trade, ...]:
+        """The closed trades, in order."""
+        closed = self.events[self.events["kind"] == kernel.CLOSED]
+        return tuple(self.reader.trade(e) for e in events_of(closed))
+
+    @cached_property
+    def orders(self) -> tuple[Order, ...]:
+        """The orders, filled and refused, in order."""
+        ordered = self.events[self.events["kind"] != kernel.CLOSED]
+        return tuple(self.reader.order(e) for e in events_of(ordered))
 
 
 def run_rules(
@@ -328,12 +348,10 @@ def run_rules(
     """
     setups = gate.checked_setups(strategies, bars, seed)
     walker = Walker(bars, setups, terms)
-    due = walker.take_live(setups, indicators.facts(bars).first)
+    due = walker.take_live(setups, indicators.first_bar(bars))
     code, drained = kernel.FULL, []
     while code == kernel.FULL:
         code = walker.advance(due)
-        drained.extend(walker.drain())
-    reader = Reader(bars, tuple(setups))
-    trades = tuple(reader.trade(e) for e in drained if e["kind"] == kernel.CLOSED)
-    orders = tuple(reader.order(e) for e in drained if e["kind"] != kernel.CLOSED)
-    return RuleRun(trades, orders, walker.curve[: int(walker.state["bar"][0])])
+        drained.append(walker.drain())
+    equity = walker.curve[: int(walker.state["bar"][0])]
+    return RuleRun(equity, np.concatenate(drained), Reader(bars, tuple(setups)))

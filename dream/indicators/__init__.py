@@ -6,7 +6,7 @@ result depends on bars up to i only, and a period that is still forming is never
 
 from __future__ import annotations
 
-from dream.indicators.facts import Facts, facts
+from dream.indicators.facts import Facts, facts, first_bar
 from dream.indicators.passes import (
     rolling_max,
     rolling_min,
@@ -28,6 +28,7 @@ __all__ = [
     "atr_h1",
     "atr_m15",
     "facts",
+    "first_bar",
     "jit",
     "once",
     "periods",

@@ -18,6 +18,8 @@ VOLATILITIES = ("unknown", "low", "normal", "high")
 _TRENDING_ADX = 25.0
 _LOW_SHARE, _HIGH_SHARE = 0.25, 0.75
 _RANK_WINDOW = 20
+_DAYS, _QUARTERS = 34, 200
+"""Completed periods that ATR(14, D1) with its rank among 20, and SMA(200), take."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,6 +85,18 @@ def facts(bars: Bars) -> Facts:
         BarsInvalid: the bars are coarser than 15 minutes.
     """
     return once(bars, "facts", lambda: _make(bars))
+
+
+def first_bar(bars: Bars) -> int:
+    """`Facts.first` without the facts: 34 completed days and 200 completed M15 periods.
+
+    All other values need fewer periods: an hour is completed at the latest with its day.
+
+    Raises:
+        BarsInvalid: the bars are coarser than 15 minutes.
+    """
+    days, quarters = periods(bars, DAY).last, periods(bars, 15).last
+    return int(max(np.searchsorted(days, _DAYS - 1), np.searchsorted(quarters, _QUARTERS - 1)))
 
 
 def rsi(close: I4, k: int = 14) -> F8:

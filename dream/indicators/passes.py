@@ -99,6 +99,13 @@ def wilder(x: npt.NDArray[Any], k: int) -> F8:
     return read_only(out)
 
 
+def average_true_range(px: I4, k: int) -> F8:
+    """`wilder(true_range_of(px), k)` in one pass over (n, 4) int32 open, high, low, close."""
+    out = np.empty(len(px))
+    _average_true_range(px, _window(k), out)
+    return read_only(out)
+
+
 def true_range(bars: Bars) -> F8:
     """(n,) float64 true range in ticks: max(high, close before) - min(low, close before).
 
@@ -160,6 +167,24 @@ def _wilder(x: F8, k: int, out: F8) -> None:
     for i in range(start + k, n):
         value = (value * (k - 1) + x[i]) / k
         out[i] = value
+
+
+@jit
+def _average_true_range(px: I4, k: int, out: F8) -> None:
+    n = len(px)
+    out[: min(k, n)] = np.nan
+    value = 0.0
+    for i in range(1, n):
+        before = px[i - 1, 3]
+        reach = np.float64(max(px[i, 1], before) - min(px[i, 2], before))
+        if i > k:
+            value = (value * (k - 1) + reach) / k
+            out[i] = value
+        else:
+            value += reach
+            if i == k:
+                value /= k
+                out[i] = value
 
 
 @jit

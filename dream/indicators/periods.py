@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dream.errors import BarsInvalid, SpecInvalid
-from dream.indicators.passes import true_range_of, wilder
+from dream.indicators.passes import average_true_range
 from dream.indicators.series import jit, once, read_only
 from dream.types import F8, I2, I4, I8, MINUTE_NS, Bars
 
@@ -28,11 +28,13 @@ class Periods:
         px: (m, 4) int32, open, high, low, close of each period in ticks. A period holds the bars
             that exist; one without bars does not exist.
         last: (n,) int64, for each bar the last period completed at its close, -1 for none.
+        each_bar: whether every bar is a period of its own.
     """
 
     minutes: int
     px: I4
     last: I8
+    each_bar: bool
 
     def on_bars(self, values: npt.NDArray[S], unknown: float) -> npt.NDArray[S]:
         """Carries a value of each period to the bars.
@@ -44,6 +46,8 @@ class Periods:
         Returns:
             (n,) of the same dtype: the value of the last period completed at each bar's close.
         """
+        if self.each_bar:
+            return read_only(values)
         padded: npt.NDArray[S] = np.empty(len(values) + 1, dtype=values.dtype)
         padded[:-1] = values
         padded[-1:] = np.array([unknown]).astype(values.dtype)
@@ -79,7 +83,7 @@ def atr(bars: Bars, minutes: int, k: int = 14) -> F8:
 
     def make() -> F8:
         of = periods(bars, minutes)
-        return of.on_bars(wilder(true_range_of(of.px), k), np.nan)
+        return of.on_bars(average_true_range(of.px, k), np.nan)
 
     return once(bars, f"atr:{minutes}:{k}", make)
 
@@ -111,10 +115,12 @@ def _make(bars: Bars, minutes: int) -> Periods:
             f"{bars.bar_ns / MINUTE_NS:g} minutes; use a finer series of {bars.instrument.symbol}"
         )
     n = len(bars)
+    if minutes * MINUTE_NS == bars.bar_ns and not (bars.minute % minutes).any():
+        return Periods(minutes, bars.px, read_only(np.arange(n)), each_bar=True)
     px, last = np.empty((n, 4), dtype=np.int32), np.empty(n, dtype=np.int64)
     _group(bars.px, bars.minute, bars.day, minutes, px, last)
     completed = int(last[-1]) + 1 if n else 0
-    return Periods(minutes, read_only(px[:completed].copy()), read_only(last))
+    return Periods(minutes, read_only(px[:completed].copy()), read_only(last), each_bar=False)
 
 
 @jit

@@ -70,7 +70,7 @@ def session_range(bars: Bars, from_minute: int, to_minute: int) -> SessionRange:
         )
 
     def make() -> SessionRange:
-        out = np.full((5, len(bars)), MISSING, dtype=np.int32)
+        out = np.empty((5, len(bars)), dtype=np.int32)
         bar_minutes = bars.bar_ns // MINUTE_NS
         _walk(bars.px, bars.minute, bars.day, (from_minute, to_minute, bar_minutes), out)
         return SessionRange(*(read_only(row) for row in out))
@@ -102,3 +102,6 @@ def _walk(px: I4, minute: I2, day: I4, window: tuple[int, int, int], out: I4) ->
             out[2, i] = l
             out[3, i] = c
             out[4, i] = h - l
+        else:
+            for j in range(5):
+                out[j, i] = MISSING

@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dream.indicators import atr_d1, read_only, session_range, to_ticks
-from dream.strategies.levels import M5_FACTOR, bracket, check_factors, stop_buffer, whole
-from dream.types import MISSING, Setups
+from dream.indicators import atr_d1, read_only, session_range
+from dream.strategies.levels import (
+    M5_FACTOR,
+    bracket,
+    check_factors,
+    day_atr_ticks,
+    no_level,
+    stop_buffer,
+    whole,
+)
+from dream.types import Setups
 
 if TYPE_CHECKING:
     from dream.types import Bars
@@ -58,26 +66,28 @@ def intraday_momentum(  # noqa: PLR0913 - every number of the rule is a named pa
     end = whole(_NAME, "session_to", session_to)
     session = session_range(bars, whole(_NAME, "session_from", session_from), end)
     day_atr = atr_d1(bars)
-    move = session.close - session.open
+    at = np.flatnonzero(bars.minute == end)
+    move = (session.close[at] - session.open[at]).astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         # quotients, not products: a move of exactly the share then compares equal to it;
         # and no share is negative, so what passes has risen
-        far = (move / session.range > direction) & (move / day_atr > momentum)
-    live = (bars.minute == end) & far
+        far = (move / session.range[at] > direction) & (move / day_atr[at] > momentum)
+    live = np.zeros(len(bars), np.int8)
+    live[at] = far
     room = stop_buffer(bars, stop_atr, m5_factor)
     stop, target = bracket(bars, session.low, room, target_risk)
     return Setups(
-        live=read_only(live.astype(np.int8)),
+        live=read_only(live),
         stop=stop,
         target=target,
-        trigger=read_only(np.full(len(bars), MISSING, dtype=np.int32)),
+        trigger=no_level(bars),
         levels={
             "session_open": session.open,
             "session_high": session.high,
             "session_low": session.low,
             "session_close": session.close,
             "session_range": session.range,
-            "atr_d1": to_ticks(day_atr),
+            "atr_d1": day_atr_ticks(bars),
         },
         expires_minute=whole(_NAME, "expires_minute", expires_minute),
         entries_per_day=whole(_NAME, "entries_per_day", entries_per_day),

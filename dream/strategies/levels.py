@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from dream.errors import SpecInvalid
-from dream.indicators import atr, to_ticks
+from dream.indicators import SessionRange, atr, atr_d1, jit, once, read_only, to_ticks
 from dream.types import MINUTE_NS, MISSING
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ M5_FACTOR: Final[float] = math.sqrt(1 / 3)
 """ATR M5 over ATR M15 for a random walk: ranges grow with the square root of time."""
 
 _DAY = 1440
+_I4_MAX = 2**31 - 1
 
 
 def stop_buffer(bars: Bars, stop_atr: float, m5_factor: float) -> F8:
@@ -29,9 +30,20 @@ def stop_buffer(bars: Bars, stop_atr: float, m5_factor: float) -> F8:
     Raises:
         BarsInvalid: the bars are coarser than 15 minutes.
     """
-    if 5 * MINUTE_NS % bars.bar_ns == 0:
-        return stop_atr * atr(bars, 5)
-    return stop_atr * m5_factor * atr(bars, 15)
+    fine = 5 * MINUTE_NS % bars.bar_ns == 0
+    minutes, factor = (5, stop_atr) if fine else (15, stop_atr * m5_factor)
+    room = once(bars, f"stop_buffer:{minutes}:{factor}", lambda: factor * atr(bars, minutes))
+    return read_only(room)
+
+
+def no_level(bars: Bars) -> I4:
+    """(n,) int32 MISSING everywhere, in the memory of one number."""
+    return np.broadcast_to(np.int32(MISSING), len(bars))
+
+
+def day_atr_ticks(bars: Bars) -> I4:
+    """(n,) int32 ATR(14, D1) in ticks as the board shows it, MISSING before known."""
+    return once(bars, "ticks:atr_d1", lambda: to_ticks(atr_d1(bars)))
 
 
 def bracket(bars: Bars, low: I4, room: F8, target_risk: float) -> tuple[I4, I4]:
@@ -46,10 +58,56 @@ def bracket(bars: Bars, low: I4, room: F8, target_risk: float) -> tuple[I4, I4]:
     Returns:
         stop, target: (n,) int32 ticks each, MISSING before known.
     """
-    close = bars.px[:, 3]
-    stop = to_ticks(np.where(low != MISSING, low - room, np.nan))
-    risk = close - np.where(stop != MISSING, stop, np.nan)
-    return stop, to_ticks(close + target_risk * risk)
+    stop, target = np.empty(len(bars), np.int32), np.empty(len(bars), np.int32)
+    _bracket(bars.px, low, room, float(target_risk), (stop, target))
+    return read_only(stop), read_only(target)
+
+
+def outer(bars: Bars, session: SessionRange, room: F8, target_range: float) -> tuple[I4, I4]:
+    """Stop under a session and a target of so many of its ranges above the close.
+
+    Args:
+        bars: the series.
+        session: (n,) int32 ticks, MISSING before known.
+        room: (n,) float64 ticks between the low and the stop.
+        target_range: distance of the target from the close, in ranges.
+
+    Returns:
+        stop, target: (n,) int32 ticks each, MISSING before known.
+    """
+    stop, target = np.empty(len(bars), np.int32), np.empty(len(bars), np.int32)
+    _outer(bars.px, session.low, session.range, (room, float(target_range)), (stop, target))
+    return read_only(stop), read_only(target)
+
+
+@jit
+def _tick(x: float) -> Any:
+    """floor(x + 0.5), MISSING where x is NaN or no int32."""
+    whole = np.floor(x + 0.5)
+    return np.int32(whole) if abs(whole) <= _I4_MAX else np.int32(MISSING)
+
+
+@jit
+def _bracket(px: I4, low: I4, room: F8, target_risk: float, out: tuple[I4, I4]) -> None:
+    stop, target = out
+    for i in range(len(px)):
+        at = _tick(low[i] - room[i]) if low[i] != MISSING else np.int32(MISSING)
+        stop[i] = at
+        close = px[i, 3]
+        target[i] = _tick(close + target_risk * (close - at)) if at != MISSING else MISSING
+
+
+@jit
+def _outer(px: I4, low: I4, size: I4, how: tuple[F8, float], out: tuple[I4, I4]) -> None:
+    room, target_range = how
+    stop, target = out
+    for i in range(len(px)):
+        if low[i] == MISSING:
+            stop[i] = MISSING
+            target[i] = MISSING
+        else:
+            stop[i] = _tick(low[i] - room[i])
+            target[i] = _tick(px[i, 3] + target_range * size[i])
 
 
 def check_factors(strategy: str, **factors: float) -> None:

@@ -6,16 +6,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dream.indicators import atr_d1, jit, read_only, session_range, to_ticks
-from dream.strategies.levels import M5_FACTOR, bracket, check_factors, stop_buffer, whole
-from dream.types import F8, I1, I4, MISSING, Setups
+from dream.indicators import atr_d1, jit, read_only, session_range
+from dream.strategies.levels import (
+    M5_FACTOR,
+    bracket,
+    check_factors,
+    day_atr_ticks,
+    stop_buffer,
+    whole,
+)
+from dream.types import F8, I1, I2, I4, MISSING, Setups
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from dream.types import F8, I1, I4, Bars
 
 _NAME = "PullbackEntry"
+_I4_MAX = 2**31 - 1
 
 
 def pullback_entry(  # noqa: PLR0913 - every number of the rule is a named parameter
@@ -66,69 +72,72 @@ def pullback_entry(  # noqa: PLR0913 - every number of the rule is a named param
     check_factors(_NAME, stop_atr=stop_atr, m5_factor=m5_factor, target_risk=target_risk)
     end = whole(_NAME, "session_to", session_to)
     session = session_range(bars, whole(_NAME, "session_from", session_from), end)
-    day_atr = atr_d1(bars)
     until = whole(_NAME, "window_to", window_to, least=end + 1)
-    watched = (bars.minute > end) & (bars.minute < until) & (session.high != MISSING)
-    shares = (float(dip_atr), float(dip_retrace))
-    dips, swing = _walk(bars.px, bars.day, watched, session.high, day_atr, shares)
+    live = np.empty(len(bars), np.int8)
+    swing, trigger = np.empty(len(bars), np.int32), np.empty(len(bars), np.int32)
+    shares = (float(dip_atr), float(dip_retrace), float(range_atr))
+    _walk((bars.px, bars.minute, bars.day), (session.high, session.range), atr_d1(bars),
+          (end, until), shares, (live, swing, trigger))  # fmt: skip
     room = stop_buffer(bars, stop_atr, m5_factor)
     stop, target = bracket(bars, session.low, room, target_risk)
     return Setups(
-        live=read_only(dips * (session.range >= range_atr * day_atr)),
+        live=read_only(live),
         stop=stop,
         target=target,
-        trigger=_trigger(swing, session.high, day_atr, shares),
+        trigger=read_only(trigger),
         levels={
             "session_high": session.high,
             "session_low": session.low,
             "session_range": session.range,
             "swing_high": read_only(swing),
-            "atr_d1": to_ticks(day_atr),
+            "atr_d1": day_atr_ticks(bars),
         },
         expires_minute=whole(_NAME, "expires_minute", expires_minute),
         entries_per_day=whole(_NAME, "entries_per_day", entries_per_day),
     )
 
 
-def _trigger(swing: I4, session_high: I4, day_atr: F8, dip: tuple[float, float]) -> I4:
-    """(n,) int32 ticks: the lower of the two levels that a low must reach."""
-    dip_atr, dip_retrace = dip
-    top = np.where(swing != MISSING, swing, np.nan)
-    return to_ticks(top - np.maximum(dip_atr * day_atr, dip_retrace * (top - session_high)))
-
-
 @jit
 def _walk(
-    px: I4,
-    day: I4,
-    watched: npt.NDArray[np.bool_],
-    session_high: I4,
+    rows: tuple[I4, I2, I4],
+    session: tuple[I4, I4],
     day_atr: F8,
-    dip: tuple[float, float],
-) -> tuple[I1, I4]:
-    dip_atr, dip_retrace = dip
-    dips = np.zeros(len(px), dtype=np.int8)
-    swing = np.full(len(px), MISSING, dtype=np.int32)
+    window: tuple[int, int],
+    shares: tuple[float, float, float],
+    out: tuple[I1, I4, I4],
+) -> None:
+    px, minute, day = rows
+    high, size = session
+    start, end = window
+    dip_atr, dip_retrace, range_atr = shares
+    live, swing, trigger = out
     top = 0
     broken = False
     done = False
     for i in range(len(px)):
+        live[i] = 0
+        swing[i] = MISSING
+        trigger[i] = MISSING
         if i == 0 or day[i] != day[i - 1]:
             broken = False
             done = False
-        if done or not watched[i]:
+        if done or not start < minute[i] < end or high[i] == MISSING:
             continue
         if not broken:
-            if px[i, 3] > session_high[i]:
+            if px[i, 3] > high[i]:
                 broken = True
                 top = px[i, 1]
         elif px[i, 2] < top - dip_atr * day_atr[i] and px[i, 2] <= top - dip_retrace * (
-            top - session_high[i]
+            top - high[i]
         ):
-            dips[i] = 1
             done = True
+            if size[i] >= range_atr * day_atr[i]:
+                live[i] = 1
         else:
             top = max(top, px[i, 1])
         if broken:
             swing[i] = top
-    return dips, swing
+            # the lower of the two levels that a low must reach
+            dip, retrace = dip_atr * day_atr[i], dip_retrace * (top - high[i])
+            whole = np.floor(top - (max(dip, retrace)) + 0.5)  # NaN stays NaN
+            trigger[i] = np.int32(whole) if abs(whole) <= _I4_MAX else MISSING

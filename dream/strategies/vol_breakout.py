@@ -6,14 +6,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dream.indicators import atr_d1, read_only, session_range, to_ticks
-from dream.strategies.levels import M5_FACTOR, check_factors, stop_buffer, whole
-from dream.types import MISSING, Setups
+from dream.indicators import atr_d1, jit, read_only, session_range
+from dream.strategies.levels import (
+    M5_FACTOR,
+    check_factors,
+    day_atr_ticks,
+    outer,
+    stop_buffer,
+    whole,
+)
+from dream.types import F8, I1, I2, I4, MISSING, Setups
 
 if TYPE_CHECKING:
     from dream.types import Bars
 
 _NAME = "VolBreakout"
+_I4_MAX = 2**31 - 1
 
 
 def vol_breakout(  # noqa: PLR0913 - every number of the rule is a named parameter
@@ -58,24 +66,47 @@ def vol_breakout(  # noqa: PLR0913 - every number of the rule is a named paramet
     check_factors(_NAME, stop_atr=stop_atr, m5_factor=m5_factor)
     end = whole(_NAME, "session_to", session_to)
     session = session_range(bars, whole(_NAME, "session_from", session_from), end)
-    known = session.high != MISSING
-    day_atr, close = atr_d1(bars), bars.px[:, 3]
-    threshold = np.where(known, session.high + break_atr * day_atr, np.nan)
     until = whole(_NAME, "window_to", window_to, least=end + 1)
-    window = (bars.minute > end) & (bars.minute < until)
-    live = window & (session.range >= range_atr * day_atr) & (close > threshold)
-    stop = session.low - stop_buffer(bars, stop_atr, m5_factor)
+    live, trigger = np.empty(len(bars), np.int8), np.empty(len(bars), np.int32)
+    shares = (float(range_atr), float(break_atr))
+    _walk((bars.px, bars.minute), (session.high, session.range), atr_d1(bars), (end, until), shares,
+          (live, trigger))  # fmt: skip
+    room = stop_buffer(bars, stop_atr, m5_factor)
+    stop, target = outer(bars, session, room, target_range)
     return Setups(
-        live=read_only(live.astype(np.int8)),
-        stop=to_ticks(np.where(known, stop, np.nan)),
-        target=to_ticks(np.where(known, close + target_range * session.range, np.nan)),
-        trigger=to_ticks(threshold),
+        live=read_only(live),
+        stop=stop,
+        target=target,
+        trigger=read_only(trigger),
         levels={
             "session_high": session.high,
             "session_low": session.low,
             "session_range": session.range,
-            "atr_d1": to_ticks(day_atr),
+            "atr_d1": day_atr_ticks(bars),
         },
         expires_minute=whole(_NAME, "expires_minute", expires_minute),
         entries_per_day=whole(_NAME, "entries_per_day", entries_per_day),
     )
+
+
+@jit
+def _walk(
+    rows: tuple[I4, I2],
+    session: tuple[I4, I4],
+    day_atr: F8,
+    window: tuple[int, int],
+    shares: tuple[float, float],
+    out: tuple[I1, I4],
+) -> None:
+    px, minute = rows
+    high, size = session
+    start, end = window
+    range_atr, break_atr = shares
+    live, trigger = out
+    for i in range(len(px)):
+        live[i] = 0
+        threshold = high[i] + break_atr * day_atr[i] if high[i] != MISSING else np.nan
+        whole = np.floor(threshold + 0.5)
+        trigger[i] = np.int32(whole) if abs(whole) <= _I4_MAX else MISSING
+        if start < minute[i] < end and px[i, 3] > threshold and size[i] >= range_atr * day_atr[i]:
+            live[i] = 1
