@@ -7,12 +7,12 @@ distance above the close. It is the strategy with which other backtesters were m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dream.indicators import rolling_max, sma, to_ticks, true_range
-from dream.types import MISSING, Setups
+from dream.indicators import jit, rolling_max, sma, true_range
+from dream.types import F8, I1, I4, MISSING, Setups
 
 if TYPE_CHECKING:
     from dream.types import Bars
@@ -23,16 +23,22 @@ STOP_ATR, TARGET_RISK = 2, 2
 
 def breakout(bars: Bars) -> Setups:
     """Set-ups of every bar; long only, no forced close, any number of entries a day."""
-    close = bars.px[:, 3]
     before = np.full(len(bars), MISSING, np.int32)
     before[1:] = rolling_max(bars.px[:, 1], LOOKBACK)[:-1]
     atr = sma(true_range(bars), ATR_BARS)
-    rising = atr > sma(atr, FILTER_BARS)
-    stop = to_ticks(close - STOP_ATR * atr)
-    return Setups(
-        live=((before != MISSING) & (close > before) & rising).astype(np.int8),
-        stop=stop,
-        target=np.where(stop != MISSING, close + TARGET_RISK * (close - stop), MISSING),
-        trigger=before,
-        levels={},
-    )
+    live, stop, target = _walk(bars.px, before, atr, sma(atr, FILTER_BARS))
+    return Setups(live, stop, target, before, levels={})
+
+
+@jit
+def _walk(px: I4, before: I4, atr: F8, average: F8) -> tuple[I1, I4, I4]:
+    n = len(px)
+    live, stop, target = np.empty(n, np.int8), np.empty(n, np.int32), np.empty(n, np.int32)
+    for i in range(n):
+        close = px[i, 3]
+        live[i] = before[i] != MISSING and close > before[i] and atr[i] > average[i]
+        known = atr[i] >= 0.0
+        below = np.int32(np.floor(close - STOP_ATR * atr[i] + 0.5)) if known else MISSING
+        stop[i] = below
+        target[i] = close + TARGET_RISK * (close - below) if known else MISSING
+    return live, stop, target

@@ -15,12 +15,15 @@ from benchmarks import floor
 from benchmarks.timing import Case, Row, in_words, ratio, side_by_side
 from dream.bars import synth
 from dream.engine import gate
-from dream.engine.session import RuleRun, run_rules
+from dream.engine.session import run_rules
 from dream.strategies import REGISTRY
-from dream.types import Bars, Terms
+from dream.types import Terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from dream.engine.session import RuleRun
+    from dream.types import Bars, Instrument
 
 SIZES = (50_802, 1_000_000)
 MOST = 3.0
@@ -39,7 +42,7 @@ def unseen(n: int, lane: int) -> Callable[[int], Bars]:
     return lambda number: bars(n, 100 * number + lane).prefix(n)
 
 
-def as_rows(run: RuleRun, inst: Any) -> list[list[int]]:
+def as_rows(run: RuleRun, inst: Instrument) -> list[list[int]]:
     """The engine's trades in the form of the floor's: entry bar, exit bar, steps, ticks."""
     return [
         [

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from dream.indicators.passes import sma, true_range_of, wilder
-from dream.indicators.periods import DAY, Periods, atr_d1, atr_h1, atr_m15, periods
+from dream.indicators.periods import (
+    DAY,
+    Periods,
+    atr_d1,
+    atr_h1,
+    atr_m15,
+    each_bar_is_one,
+    periods,
+)
 from dream.indicators.series import once, read_only
 from dream.indicators.sessions import sessions
 from dream.types import F8, I1, I4, U1, Bars, Indicators
@@ -95,8 +103,10 @@ def first_bar(bars: Bars) -> int:
     Raises:
         BarsInvalid: the bars are coarser than 15 minutes.
     """
-    days, quarters = periods(bars, DAY).last, periods(bars, 15).last
-    return int(max(np.searchsorted(days, _DAYS - 1), np.searchsorted(quarters, _QUARTERS - 1)))
+    days = int(np.searchsorted(periods(bars, DAY).last, _DAYS - 1))
+    if each_bar_is_one(bars, 15):
+        return max(days, min(_QUARTERS - 1, len(bars)))
+    return max(days, int(np.searchsorted(periods(bars, 15).last, _QUARTERS - 1)))
 
 
 def rsi(close: I4, k: int = 14) -> F8:

@@ -82,6 +82,8 @@ def atr(bars: Bars, minutes: int, k: int = 14) -> F8:
     """
 
     def make() -> F8:
+        if each_bar_is_one(bars, minutes):
+            return average_true_range(bars.px, k)
         of = periods(bars, minutes)
         return of.on_bars(average_true_range(of.px, k), np.nan)
 
@@ -103,6 +105,13 @@ def atr_d1(bars: Bars) -> F8:
     return atr(bars, DAY)
 
 
+def each_bar_is_one(bars: Bars, minutes: int) -> bool:
+    """Whether every bar is a completed period of so many minutes by itself."""
+    return minutes * MINUTE_NS == bars.bar_ns and bool(
+        (bars.minute // minutes * minutes == bars.minute).all()
+    )
+
+
 def _make(bars: Bars, minutes: int) -> Periods:
     if minutes < 1 or DAY % minutes:
         raise SpecInvalid(
@@ -115,7 +124,7 @@ def _make(bars: Bars, minutes: int) -> Periods:
             f"{bars.bar_ns / MINUTE_NS:g} minutes; use a finer series of {bars.instrument.symbol}"
         )
     n = len(bars)
-    if minutes * MINUTE_NS == bars.bar_ns and not (bars.minute % minutes).any():
+    if each_bar_is_one(bars, minutes):
         return Periods(minutes, bars.px, read_only(np.arange(n)), each_bar=True)
     px, last = np.empty((n, 4), dtype=np.int32), np.empty(n, dtype=np.int64)
     _group(bars.px, bars.minute, bars.day, minutes, px, last)

@@ -78,8 +78,7 @@ def pullback_entry(  # noqa: PLR0913 - every number of the rule is a named param
     shares = (float(dip_atr), float(dip_retrace), float(range_atr))
     _walk((bars.px, bars.minute, bars.day), (session.high, session.range), atr_d1(bars),
           (end, until), shares, (live, swing, trigger))  # fmt: skip
-    room = stop_buffer(bars, stop_atr, m5_factor)
-    stop, target = bracket(bars, session.low, room, target_risk)
+    stop, target = bracket(bars, session.low, stop_buffer(bars, stop_atr, m5_factor), target_risk)
     return Setups(
         live=read_only(live),
         stop=stop,
