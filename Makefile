@@ -21,4 +21,4 @@ test:
 	"$(PYTHON)" -m pytest
 
 bench:
-	"$(PYTHON)" -m pytest benchmarks --benchmark-only
+	"$(PYTHON)" -m benchmarks.report

@@ -1,7 +1,7 @@
 """The reference breakout through the engine, against the published floor where that is at hand.
 
-Two conventions of that floor are not the engine's (it sizes at the signal, and a gapped target fills
-at the open), so trades are checked against a slow statement of our own.
+Two conventions of that floor are not the engine's (it sizes at the signal, and a gapped target
+fills at the open), so trades are checked against a slow statement of our own.
 """
 
 from __future__ import annotations

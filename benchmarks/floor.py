@@ -150,12 +150,7 @@ def _intraday_momentum(rows: Any, atr: Any, live: Any, levels: Any) -> None:
             start, high, low = px[i, 0], px[i, 1], px[i, 2]
         high, low = max(high, px[i, 1]), min(low, px[i, 2])
         move = px[i, 3] - start
-        if (
-            minute[i] == 600
-            and move > 0
-            and move / (high - low) > 0.55
-            and move / d1[i] > 0.30
-        ):
+        if minute[i] == 600 and move > 0 and move / (high - low) > 0.55 and move / d1[i] > 0.30:
             live[i] |= 2
             levels[i, 0] = _ticks(low - BUFFER * m15[i])
             levels[i, 1] = _ticks(px[i, 3] + 2.5 * (px[i, 3] - levels[i, 0]))

@@ -1,6 +1,6 @@
 """A whole rule run of the three strategies against the floor, each on bars nobody has seen.
 
-New bars for every case and round: on the same ones the branch predictor learns the data and flatters.
+New bars for every case and round: on the same ones the branch predictor learns and flatters.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def bars(n: int, seed: int) -> Bars:
 
 
 def unseen(n: int, lane: int) -> Callable[[int], Bars]:
-    """Makes bars for a round that no other lane or round has; each call gives a copy without memo."""
+    """Makes bars that no other lane or round has; each call gives a copy without memo."""
     return lambda number: bars(n, 100 * number + lane).prefix(n)
 
 

@@ -89,9 +89,9 @@ def each(run: Callable[[], Any], calls: int, rounds: int = 5) -> float:
 
 def in_words(seconds: float) -> str:
     """Three digits and the unit that suits."""
-    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
-        if seconds * factor >= 1.0:
-            break
+    factor, unit = next(
+        ((f, u) for f, u in ((1.0, "s"), (1e3, "ms")) if seconds * f >= 1.0), (1e6, "µs")
+    )
     return f"{seconds * factor:.3g} {unit}"
 
 
@@ -100,7 +100,11 @@ def machine() -> str:
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.is_file():
-        names = [x.partition(":")[2].strip() for x in cpuinfo.read_text().splitlines() if "model name" in x]
+        names = [
+            x.partition(":")[2].strip()
+            for x in cpuinfo.read_text().splitlines()
+            if "model name" in x
+        ]
         model = names[0] if names else model
     load = f"load {os.getloadavg()[0]:.2f}, " if hasattr(os, "getloadavg") else ""
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba"))
