@@ -232,7 +232,7 @@ def _label(path: Path) -> Label | None:
         return None
     try:
         found: dict[bytes, bytes] = pq.read_metadata(path).metadata or {}
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as e:
+    except (pa.ArrowException, OSError, UnicodeError) as e:
         raise _damaged(path, e) from e
     version = found.get(b"dream.schema")
     if version is None:
@@ -253,7 +253,8 @@ def _label(path: Path) -> Label | None:
         bar_ns = check.bar_length({int(found[b"dream.bar_ns"]): 1}, str(path))
         clock = found[b"dream.source_clock"].decode()
     except KeyError as e:
-        raise _damaged(path, f"its label has no {e}") from e
+        name = e.args[0].decode() if isinstance(e.args[0], bytes) else e.args[0]
+        raise _damaged(path, f"its label has no {name}") from e
     except (ValueError, TypeError, AttributeError, RecursionError) as e:
         raise _damaged(path, e) from e
     if not all(math.isfinite(x) and x > 0 for x in numbers.values()):
