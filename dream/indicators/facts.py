@@ -13,12 +13,12 @@ from dream.indicators.periods import (
     atr_d1,
     atr_h1,
     atr_m15,
-    each_bar_is_one,
+    check_periods,
     periods,
 )
-from dream.indicators.series import once, read_only
+from dream.indicators.series import jit, once, read_only
 from dream.indicators.sessions import sessions
-from dream.types import F8, I1, I4, U1, Bars, Indicators
+from dream.types import F8, I1, I2, I4, U1, Bars, Indicators
 
 TRENDS = ("unknown", "range", "up", "down")
 VOLATILITIES = ("unknown", "low", "normal", "high")
@@ -26,8 +26,11 @@ VOLATILITIES = ("unknown", "low", "normal", "high")
 _TRENDING_ADX = 25.0
 _LOW_SHARE, _HIGH_SHARE = 0.25, 0.75
 _RANK_WINDOW = 20
-_DAYS, _QUARTERS = 34, 200
-"""Completed periods that ATR(14, D1) with its rank among 20, and SMA(200), take."""
+
+_WARM_UP = ((15, 200), (60, 28), (DAY, 34))
+"""Length of a period in minutes, and how many must be completed: for SMA(200); for ADX(14), whose
+first value comes with the 28th; for the rank among 20 values of ATR(14), the first of which comes
+with the 15th."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,17 +99,16 @@ def facts(bars: Bars) -> Facts:
 
 
 def first_bar(bars: Bars) -> int:
-    """`Facts.first` without the facts: 34 completed days and 200 completed M15 periods.
-
-    All other values need fewer periods: an hour is completed at the latest with its day.
+    """`Facts.first` without the facts: it costs a walk up to that bar.
 
     Raises:
         BarsInvalid: the bars are coarser than 15 minutes.
     """
-    days = int(np.searchsorted(periods(bars, DAY).last, _DAYS - 1))
-    if each_bar_is_one(bars, 15):
-        return max(days, min(_QUARTERS - 1, len(bars)))
-    return max(days, int(np.searchsorted(periods(bars, 15).last, _QUARTERS - 1)))
+    first = 0
+    for minutes, least in _WARM_UP:
+        check_periods(bars, minutes)
+        first = max(first, _completed(bars.minute, bars.day, minutes, least))
+    return first
 
 
 def rsi(close: I4, k: int = 14) -> F8:
@@ -212,3 +214,20 @@ def _make(bars: Bars) -> Facts:
         sessions=sessions(bars),
         **numbers,
     )
+
+
+@jit
+def _completed(minute: I2, day: I4, minutes: int, least: int) -> int:
+    """Index of the first bar at whose close so many periods are completed, n if there is none."""
+    completed = end = 0
+    closed = True
+    for i in range(len(minute)):
+        new = closed or day[i] != day[i - 1] or minute[i] > end or minute[i] <= end - minutes
+        if new:
+            completed += not closed
+            end = ((minute[i] - 1) // minutes + 1) * minutes
+        closed = minute[i] == end
+        completed += closed
+        if completed >= least:
+            return i
+    return len(minute)

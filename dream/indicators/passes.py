@@ -16,6 +16,8 @@ from dream.indicators.series import jit, once, read_only
 from dream.types import F8, I4, I8, MISSING, Bars
 
 _I4_MAX = 2**31 - 1
+_STRETCH = 1024
+"""Values that are worked on at a time, few enough for the fastest memory."""
 
 
 @overload
@@ -35,7 +37,7 @@ def rolling_max(x: I4 | F8, k: int) -> I4 | F8:
     Raises:
         SpecInvalid: k is not a whole number of at least 1.
     """
-    return _extreme(x, _window(k), np.maximum)
+    return _extreme(x, window(k), np.maximum)
 
 
 @overload
@@ -44,14 +46,14 @@ def rolling_min(x: I4, k: int) -> I4: ...
 def rolling_min(x: F8, k: int) -> F8: ...
 def rolling_min(x: I4 | F8, k: int) -> I4 | F8:
     """The lowest of the last k values, the present one included; else as `rolling_max`."""
-    return _extreme(x, _window(k), np.minimum)
+    return _extreme(x, window(k), np.minimum)
 
 
 def sma(x: I4 | I8 | F8, k: int) -> F8:
     """Simple average of the last k values, the present one included.
 
-    Integers are summed exactly. Floats are summed afresh in every window, oldest first, so that no
-    error and no NaN outlives its window.
+    Integers are summed exactly. A window of floats is summed from its own values alone, by halves,
+    so that no error and no NaN outlives it and equal windows have equal averages.
 
     Args:
         x: (n,) int32, int64 or float64.
@@ -63,19 +65,11 @@ def sma(x: I4 | I8 | F8, k: int) -> F8:
     Raises:
         SpecInvalid: k is not a whole number of at least 1.
     """
-    k, n = _window(k), len(x)
-    out = np.full(n, np.nan)
-    if k > n:
-        return read_only(out)
+    k, out = window(k), np.empty(len(x))
     if x.dtype.kind == "i":
-        total = np.cumsum(x, dtype=np.int64)
-        sums = total[k - 1 :].copy()
-        sums[1:] -= total[:-k]
+        _mean_of_whole(x, k, out)
     else:
-        sums = np.zeros(n - k + 1)
-        for j in range(k):
-            sums += x[j : j + n - k + 1]
-    out[k - 1 :] = sums / k
+        _mean(x, k, out)
     return read_only(out)
 
 
@@ -95,14 +89,14 @@ def wilder(x: npt.NDArray[Any], k: int) -> F8:
         SpecInvalid: k is not a whole number of at least 1.
     """
     out = np.full(len(x), np.nan)
-    _wilder(np.ascontiguousarray(x, dtype=np.float64), _window(k), out)
+    _wilder(np.ascontiguousarray(x, dtype=np.float64), window(k), out)
     return read_only(out)
 
 
 def average_true_range(px: I4, k: int) -> F8:
     """`wilder(true_range_of(px), k)` in one pass over (n, 4) int32 open, high, low, close."""
     out = np.empty(len(px))
-    _average_true_range(px, _window(k), out)
+    _average_true_range(px, window(k), out)
     return read_only(out)
 
 
@@ -116,9 +110,8 @@ def true_range(bars: Bars) -> F8:
 
 def true_range_of(px: I4) -> F8:
     """The same for (n, 4) int32 open, high, low, close."""
-    out = np.full(len(px), np.nan)
-    before = px[:-1, 3]
-    out[1:] = np.maximum(px[1:, 1], before) - np.minimum(px[1:, 2], before)
+    out = np.empty(len(px))
+    _true_range(px, out)
     return read_only(out)
 
 
@@ -127,7 +120,12 @@ def to_ticks(x: F8) -> I4:
     return read_only(_round(x))
 
 
-def _window(k: int) -> int:
+def window(k: int) -> int:
+    """The length of a rolling window as an int.
+
+    Raises:
+        SpecInvalid: it is not a whole number of at least 1.
+    """
     if int(k) != k or k < 1:
         raise SpecInvalid(
             f"length of a rolling window: expected a whole number of at least 1, found {k!r}; "
@@ -142,13 +140,63 @@ def _extreme(x: I4 | F8, k: int, better: np.ufunc) -> Any:
     out = np.full(n, np.nan if x.dtype.kind == "f" else MISSING, dtype=x.dtype)
     if k > n:
         return read_only(out)
-    best, width = x, 1
+    best, width, spare = x, 1, [np.empty_like(out), np.empty_like(out)]
     while 2 * width <= k:
-        best = better(best[:-width], best[width:])
+        spare.reverse()
+        best = better(best[:-width], best[width:], out=spare[0][: len(best) - width])
         width *= 2
     rest = k - width
-    out[k - 1 :] = better(best[: len(best) - rest], best[rest:])
+    better(best[: len(best) - rest], best[rest:], out=out[k - 1 :])
     return read_only(out)
+
+
+@jit
+def _true_range(px: I4, out: F8) -> None:
+    out[:1] = np.nan
+    for i in range(1, len(px)):
+        before = px[i - 1, 3]
+        out[i] = max(px[i, 1], before) - min(px[i, 2], before)
+
+
+@jit
+def _mean_of_whole(x: Any, k: int, out: F8) -> None:
+    total = 0
+    for i in range(len(x)):
+        total += x[i]
+        if i >= k:
+            total -= x[i - k]
+        out[i] = total / k if i >= k - 1 else np.nan
+
+
+@jit
+def _mean(x: Any, k: int, out: F8) -> None:
+    """Doubling: sums of 1, 2, 4 ... values, of which a window of k is made; a stretch at a time."""
+    n, stretch = len(x), max(_STRETCH, 4 * k)
+    sums, longer, total = np.empty(stretch + k), np.empty(stretch + k), np.empty(stretch + k)
+    for start in range(0, n, stretch):
+        first = max(start - k + 1, 0)
+        m = min(start + stretch, n) - first
+        sums[:m] = x[first : first + m]
+        total[:m] = 0.0
+        summed = 0
+        width = 1
+        while width <= k:
+            if k & width:
+                _add(total[summed:m], sums[: m - summed], total[summed:m])
+                summed += width
+            if 2 * width <= k:
+                _add(sums[width:m], sums[: m - width], longer[width:m])
+                sums, longer = longer, sums
+            width *= 2
+        for i in range(start - first, m):
+            out[first + i] = total[i] / k
+    out[: k - 1] = np.nan
+
+
+@jit
+def _add(a: F8, b: F8, out: F8) -> None:
+    for i in range(len(out)):
+        out[i] = a[i] + b[i]
 
 
 @jit

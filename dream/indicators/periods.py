@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dream.errors import BarsInvalid, SpecInvalid
-from dream.indicators.passes import average_true_range
+from dream.indicators.passes import average_true_range, window
 from dream.indicators.series import jit, once, read_only
 from dream.types import F8, I2, I4, I8, MINUTE_NS, Bars
 
@@ -84,8 +84,10 @@ def atr(bars: Bars, minutes: int, k: int = 14) -> F8:
     def make() -> F8:
         if each_bar_is_one(bars, minutes):
             return average_true_range(bars.px, k)
-        of = periods(bars, minutes)
-        return of.on_bars(average_true_range(of.px, k), np.nan)
+        check_periods(bars, minutes)
+        out = np.empty(len(bars))
+        _atr(bars.px, bars.minute, bars.day, minutes, window(k), out)
+        return read_only(out)
 
     return once(bars, f"atr:{minutes}:{k}", make)
 
@@ -112,7 +114,12 @@ def each_bar_is_one(bars: Bars, minutes: int) -> bool:
     )
 
 
-def _make(bars: Bars, minutes: int) -> Periods:
+def check_periods(bars: Bars, minutes: int) -> None:
+    """Refuses periods that cannot be made of these bars.
+
+    Raises:
+        SpecInvalid, BarsInvalid: as `periods`.
+    """
     if minutes < 1 or DAY % minutes:
         raise SpecInvalid(
             f"length of a period: expected minutes that divide a day of {DAY}, found {minutes}; "
@@ -123,6 +130,10 @@ def _make(bars: Bars, minutes: int) -> Periods:
             f"periods of {minutes} minutes: expected bars whose length divides them, found bars of "
             f"{bars.bar_ns / MINUTE_NS:g} minutes; use a finer series of {bars.instrument.symbol}"
         )
+
+
+def _make(bars: Bars, minutes: int) -> Periods:
+    check_periods(bars, minutes)
     n = len(bars)
     if each_bar_is_one(bars, minutes):
         return Periods(minutes, bars.px, read_only(np.arange(n)), each_bar=True)
@@ -154,3 +165,41 @@ def _group(px: I4, minute: I2, day: I4, minutes: int, out: I4, last: I8) -> None
         out[row, 3] = px[i, 3]
         closed = minute[i] % minutes == 0
         last[i] = row if closed else row - 1
+
+
+@jit
+def _atr(px: I4, minute: I2, day: I4, minutes: int, k: int, out: F8) -> None:
+    """The average of the periods that `_group` makes, without keeping them."""
+    value = 0.0  # a sum up to the k-th true range
+    completed = 0
+    closed = True
+    at_day = end = 0
+    high = low = close = before = 0
+    for i in range(len(px)):
+        if closed or day[i] != at_day or minute[i] > end or minute[i] <= end - minutes:
+            if not closed:
+                value = _grown(value, completed, k, max(high, before) - min(low, before))
+                completed += 1
+                before = close
+            at_day = day[i]
+            end = ((minute[i] - 1) // minutes + 1) * minutes
+            high, low = px[i, 1], px[i, 2]
+        else:
+            high, low = max(high, px[i, 1]), min(low, px[i, 2])
+        close = px[i, 3]
+        closed = minute[i] == end
+        if closed:
+            value = _grown(value, completed, k, max(high, before) - min(low, before))
+            completed += 1
+            before = close
+        out[i] = value if completed > k else np.nan
+
+
+@jit
+def _grown(value: float, completed: int, k: int, true_range: int) -> float:
+    """The average with one more period, which is the first when none was completed before."""
+    if completed == 0:
+        return 0.0
+    if completed > k:
+        return (value * (k - 1) + true_range) / k
+    return (value + true_range) / k if completed == k else value + true_range

@@ -35,5 +35,5 @@ def once(bars: Bars, key: str, make: Callable[[], T]) -> T:
 
 def read_only(array: A) -> A:
     """The same array, closed for writing."""
-    array.flags.writeable = False
+    array.setflags(write=False)
     return array

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from dream.indicators import atr_d1, read_only, session_range
+from dream.strategies import walks
 from dream.strategies.levels import (
     M5_FACTOR,
-    bracket,
+    Levels,
     check_factors,
     day_atr_ticks,
     no_level,
-    stop_buffer,
+    stop_room,
     whole,
 )
 from dream.types import Setups
@@ -65,30 +64,24 @@ def intraday_momentum(  # noqa: PLR0913 - every number of the rule is a named pa
     check_factors(_NAME, stop_atr=stop_atr, m5_factor=m5_factor, target_risk=target_risk)
     end = whole(_NAME, "session_to", session_to)
     session = session_range(bars, whole(_NAME, "session_from", session_from), end)
-    day_atr = atr_d1(bars)
-    at = np.flatnonzero(bars.minute == end)
-    move = (session.close[at] - session.open[at]).astype(np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # quotients, not products: a move of exactly the share then compares equal to it;
-        # and no share is negative, so what passes has risen
-        far = (move / session.range[at] > direction) & (move / day_atr[at] > momentum)
-    live = np.zeros(len(bars), np.int8)
-    live[at] = far
-    room = stop_buffer(bars, stop_atr, m5_factor)
-    stop, target = bracket(bars, session.low, room, target_risk)
+    room, average = stop_room(bars, stop_atr, m5_factor)
+    live, stop, target = walks.follow_morning(
+        bars.px, bars.minute, session.px, session.known, atr_d1(bars), average, end,
+        (float(direction), float(momentum), room, float(target_risk)),
+    )  # fmt: skip
     return Setups(
         live=read_only(live),
-        stop=stop,
-        target=target,
-        trigger=no_level(bars),
-        levels={
-            "session_open": session.open,
-            "session_high": session.high,
-            "session_low": session.low,
-            "session_close": session.close,
-            "session_range": session.range,
-            "atr_d1": day_atr_ticks(bars),
-        },
+        stop=read_only(stop),
+        target=read_only(target),
+        trigger=no_level(len(bars)),
+        levels=Levels(
+            session_open=lambda: session.open,
+            session_high=lambda: session.high,
+            session_low=lambda: session.low,
+            session_close=lambda: session.close,
+            session_range=lambda: session.range,
+            atr_d1=lambda: day_atr_ticks(bars),
+        ),
         expires_minute=whole(_NAME, "expires_minute", expires_minute),
         entries_per_day=whole(_NAME, "entries_per_day", entries_per_day),
     )

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from dream.indicators import atr_d1, jit, read_only, session_range
+from dream.indicators import atr_d1, read_only, session_range
+from dream.strategies import walks
 from dream.strategies.levels import (
     M5_FACTOR,
-    bracket,
+    Levels,
     check_factors,
     day_atr_ticks,
-    stop_buffer,
+    stop_room,
     whole,
 )
-from dream.types import F8, I1, I2, I4, MISSING, Setups
+from dream.types import Setups
 
 if TYPE_CHECKING:
-    from dream.types import F8, I1, I4, Bars
+    from dream.types import Bars
 
 _NAME = "PullbackEntry"
-_I4_MAX = 2**31 - 1
 
 
 def pullback_entry(  # noqa: PLR0913 - every number of the rule is a named parameter
@@ -73,70 +71,23 @@ def pullback_entry(  # noqa: PLR0913 - every number of the rule is a named param
     end = whole(_NAME, "session_to", session_to)
     session = session_range(bars, whole(_NAME, "session_from", session_from), end)
     until = whole(_NAME, "window_to", window_to, least=end + 1)
-    live = np.empty(len(bars), np.int8)
-    swing, trigger = np.empty(len(bars), np.int32), np.empty(len(bars), np.int32)
-    shares = (float(dip_atr), float(dip_retrace), float(range_atr))
-    _walk((bars.px, bars.minute, bars.day), (session.high, session.range), atr_d1(bars),
-          (end, until), shares, (live, swing, trigger))  # fmt: skip
-    stop, target = bracket(bars, session.low, stop_buffer(bars, stop_atr, m5_factor), target_risk)
+    room, average = stop_room(bars, stop_atr, m5_factor)
+    live, stop, target, trigger, swing = walks.pull_back(
+        bars.px, bars.minute, session.px, session.known, atr_d1(bars), average, (end, until),
+        (float(range_atr), float(dip_atr), float(dip_retrace), room, float(target_risk)),
+    )  # fmt: skip
     return Setups(
         live=read_only(live),
-        stop=stop,
-        target=target,
+        stop=read_only(stop),
+        target=read_only(target),
         trigger=read_only(trigger),
-        levels={
-            "session_high": session.high,
-            "session_low": session.low,
-            "session_range": session.range,
-            "swing_high": read_only(swing),
-            "atr_d1": day_atr_ticks(bars),
-        },
+        levels=Levels(
+            session_high=lambda: session.high,
+            session_low=lambda: session.low,
+            session_range=lambda: session.range,
+            swing_high=lambda: read_only(swing),
+            atr_d1=lambda: day_atr_ticks(bars),
+        ),
         expires_minute=whole(_NAME, "expires_minute", expires_minute),
         entries_per_day=whole(_NAME, "entries_per_day", entries_per_day),
     )
-
-
-@jit
-def _walk(
-    rows: tuple[I4, I2, I4],
-    session: tuple[I4, I4],
-    day_atr: F8,
-    window: tuple[int, int],
-    shares: tuple[float, float, float],
-    out: tuple[I1, I4, I4],
-) -> None:
-    px, minute, day = rows
-    high, size = session
-    start, end = window
-    dip_atr, dip_retrace, range_atr = shares
-    live, swing, trigger = out
-    top = 0
-    broken = False
-    done = False
-    for i in range(len(px)):
-        live[i] = 0
-        swing[i] = MISSING
-        trigger[i] = MISSING
-        if i == 0 or day[i] != day[i - 1]:
-            broken = False
-            done = False
-        if done or not start < minute[i] < end or high[i] == MISSING:
-            continue
-        if not broken:
-            if px[i, 3] > high[i]:
-                broken = True
-                top = px[i, 1]
-        elif px[i, 2] < top - dip_atr * day_atr[i] and px[i, 2] <= top - dip_retrace * (
-            top - high[i]
-        ):
-            done = True
-            if size[i] >= range_atr * day_atr[i]:
-                live[i] = 1
-        else:
-            top = max(top, px[i, 1])
-        if broken:
-            swing[i] = top
-            # the lower of the two levels that a low must reach
-            dip, retrace = dip_atr * day_atr[i], dip_retrace * (top - high[i])
-            whole = np.floor(top - (max(dip, retrace)) + 0.5)  # NaN stays NaN
-            trigger[i] = np.int32(whole) if abs(whole) <= _I4_MAX else MISSING

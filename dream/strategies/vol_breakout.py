@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from dream.indicators import atr_d1, jit, read_only, session_range
+from dream.indicators import atr_d1, read_only, session_range
+from dream.strategies import walks
 from dream.strategies.levels import (
     M5_FACTOR,
+    Levels,
     check_factors,
     day_atr_ticks,
-    outer,
-    stop_buffer,
+    stop_room,
     whole,
 )
-from dream.types import F8, I1, I2, I4, MISSING, Setups
+from dream.types import Setups
 
 if TYPE_CHECKING:
     from dream.types import Bars
 
 _NAME = "VolBreakout"
-_I4_MAX = 2**31 - 1
 
 
 def vol_breakout(  # noqa: PLR0913 - every number of the rule is a named parameter
@@ -67,46 +65,22 @@ def vol_breakout(  # noqa: PLR0913 - every number of the rule is a named paramet
     end = whole(_NAME, "session_to", session_to)
     session = session_range(bars, whole(_NAME, "session_from", session_from), end)
     until = whole(_NAME, "window_to", window_to, least=end + 1)
-    live, trigger = np.empty(len(bars), np.int8), np.empty(len(bars), np.int32)
-    shares = (float(range_atr), float(break_atr))
-    _walk((bars.px, bars.minute), (session.high, session.range), atr_d1(bars), (end, until), shares,
-          (live, trigger))  # fmt: skip
-    room = stop_buffer(bars, stop_atr, m5_factor)
-    stop, target = outer(bars, session, room, target_range)
+    room, average = stop_room(bars, stop_atr, m5_factor)
+    live, stop, target, trigger = walks.break_out(
+        bars.px, bars.minute, session.px, session.known, atr_d1(bars), average, (end, until),
+        (float(range_atr), float(break_atr), room, float(target_range)),
+    )  # fmt: skip
     return Setups(
         live=read_only(live),
-        stop=stop,
-        target=target,
+        stop=read_only(stop),
+        target=read_only(target),
         trigger=read_only(trigger),
-        levels={
-            "session_high": session.high,
-            "session_low": session.low,
-            "session_range": session.range,
-            "atr_d1": day_atr_ticks(bars),
-        },
+        levels=Levels(
+            session_high=lambda: session.high,
+            session_low=lambda: session.low,
+            session_range=lambda: session.range,
+            atr_d1=lambda: day_atr_ticks(bars),
+        ),
         expires_minute=whole(_NAME, "expires_minute", expires_minute),
         entries_per_day=whole(_NAME, "entries_per_day", entries_per_day),
     )
-
-
-@jit
-def _walk(
-    rows: tuple[I4, I2],
-    session: tuple[I4, I4],
-    day_atr: F8,
-    window: tuple[int, int],
-    shares: tuple[float, float],
-    out: tuple[I1, I4],
-) -> None:
-    px, minute = rows
-    high, size = session
-    start, end = window
-    range_atr, break_atr = shares
-    live, trigger = out
-    for i in range(len(px)):
-        live[i] = 0
-        threshold = high[i] + break_atr * day_atr[i] if high[i] != MISSING else np.nan
-        whole = np.floor(threshold + 0.5)
-        trigger[i] = np.int32(whole) if abs(whole) <= _I4_MAX else MISSING
-        if start < minute[i] < end and px[i, 3] > threshold and size[i] >= range_atr * day_atr[i]:
-            live[i] = 1
