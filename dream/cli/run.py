@@ -143,7 +143,7 @@ def run(
         "model": model, "decisions": decisions, "from": from_, "to": to, "memory": memory,
         "ask": ask, "manage": manage, "seed": seed, "on_error": on_error, "terms": terms,
         "strategies": [name.strip() for name in strategies.split(",")],
-        "bars": bars or _SYNTHETIC,
+        "bars": _SYNTHETIC if bars is None else bars,
     }  # fmt: skip
     spec = make_spec(settings, _pairs(set_ or []))
     synthetic = spec.bars == _SYNTHETIC

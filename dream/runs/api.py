@@ -174,7 +174,7 @@ def replay(
         if journal.opened is None:
             raise InputError(f"{folder}: the journal is empty; there is nothing to replay")
         parts = assemble.assemble(_recorded_spec(journal.opened, folder), memory_recall_fn, bars)
-        _same_content(journal.opened, parts, but=("script",))
+        _same_content(journal.opened, parts, but=("script", "decider"))
         asked = _given(decider, parts.spec.model) or assemble.replay_decider(parts)
         loop = _loop(parts, _session(parts), asked, journal, watch or drive.Watch())
         journal.emit(journal.opened)

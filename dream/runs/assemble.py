@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -31,6 +33,7 @@ K = 5
 GIVEN, ANSWERS = "given-decider", "given-answers"
 """What stands before the name of what was handed over in Python; no module can be called so."""
 
+_OWN_DECIDER = re.compile(r"[\w.]+:\w+")
 _RANDOM = re.compile(r"random:(0(?:\.\d+)?|1(?:\.0+)?|\.\d+)")
 
 
@@ -81,7 +84,7 @@ def resolve_model(name: str) -> str:
         if not rest:
             raise SpecInvalid("--model scripted:FILE needs a file with one answer a line")
         return f"scripted:{os.path.abspath(rest)}"  # noqa: PTH100 - resolve() would follow links
-    if rest and re.fullmatch(r"[\w.]+:\w+", name):
+    if rest and _OWN_DECIDER.fullmatch(name):
         return name
     return catalog.resolve(name).id
 
@@ -117,6 +120,9 @@ def assemble(
     }
     if ":" in spec.memory and recall is not None:
         own[f"recall {spec.memory}"] = recall
+    if is_own(spec.model):
+        with suppress(SpecInvalid):  # a replay has its answers and needs no function
+            own["decider"] = plugins.load(spec.model, "decider")
     for name, function in own.items():
         digest = plugins.source_hash(function)
         if digest is not None:
@@ -144,6 +150,12 @@ def _memory(spec: RunSpec, given: RecallFn | None) -> tuple[RecallFn | None, int
             f"bind them with functools.partial"
         )
     return given, k
+
+
+def is_own(name: str) -> bool:
+    """Whether the spec's model is a function of the user's."""
+    kind = name.partition(":")[0]
+    return kind not in ("random", "scripted") and bool(_OWN_DECIDER.fullmatch(name))
 
 
 def is_model(name: str) -> bool:
@@ -182,7 +194,7 @@ def live_decider(parts: Parts, access: Access, attempts: Attempts, held: ExitSta
     transport = AnthropicTransport(
         key=access.keys.get(entry.key_env),
         key_env=entry.key_env,
-        base_url=access.base_url or entry.base_url,
+        base_url=entry.base_url if access.base_url is None else access.base_url,
     )
     held.callback(transport.close)
     client = Client(
@@ -227,10 +239,31 @@ def _model_decider(parts: Parts, client: Any) -> AskingDecider:
 
 
 def _description(function: Callable[..., Any]) -> str:
-    """What the prompt says of a strategy: its docstring down to the arguments."""
+    """What the prompt says of a strategy: its docstring down to the arguments, and their values."""
     target = getattr(function, "func", function)
     text = (target.__doc__ or "").partition("\n\n    Args:")[0]
-    return "\n".join(line.strip() for line in text.strip().splitlines())
+    said = "\n".join(line.strip() for line in text.strip().splitlines())
+    bound: Mapping[str, Any] = getattr(function, "keywords", {})
+    values = [
+        f"{p.name} = {_value(p.name, bound.get(p.name, p.default))}"
+        for p in inspect.signature(target).parameters.values()
+        if p.kind is inspect.Parameter.KEYWORD_ONLY
+    ]
+    return f"{said}\nHere: {', '.join(values)}." if values else said
+
+
+_MINUTES = ("_from", "_to", "_minute")
+
+
+def _value(name: str, value: Any) -> str:
+    """A parameter as a reader wants it: minutes of the trading day as a time."""
+    if not isinstance(value, int | float):
+        return repr(value)
+    if name == "expires_minute" and value == 0:
+        return "never"
+    if name.endswith(_MINUTES):
+        return f"{int(value) // 60:02d}:{int(value) % 60:02d}"
+    return f"{value:.4g}"
 
 
 def _whole_k(value: float) -> int:
