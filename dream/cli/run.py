@@ -42,11 +42,19 @@ Bars = Annotated[
 ]
 From = Annotated[
     str | None,
-    typer.Option("--from", help="Leave out bars that open before this date or instant (UTC)."),
+    typer.Option(
+        "--from",
+        envvar="DREAM_FROM",
+        help="Leave out bars that open before this date or instant (UTC).",
+    ),
 ]
 To = Annotated[
     str | None,
-    typer.Option("--to", help="Leave out bars that close after this date or instant (UTC)."),
+    typer.Option(
+        "--to",
+        envvar="DREAM_TO",
+        help="Leave out bars that close after this date or instant (UTC).",
+    ),
 ]
 Memory = Annotated[str, typer.Option(help="none, similarity, hybrid, or module:function.")]
 Ask = Annotated[str, typer.Option(help="When to ask: bar, every:N or setup.")]
@@ -78,6 +86,7 @@ Set = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
+        envvar="DREAM_SET",
         help="Any other setting: VolBreakout.range_atr=0.4, memory.k=3, instrument.lot_step=0.01.",
     ),
 ]
@@ -91,7 +100,9 @@ BaseUrl = Annotated[
 Sync = Annotated[str, typer.Option(help="batch, or each to write every line through to the disk.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Start another run although this one exists.")]
 Runs = Annotated[Path, typer.Option(help="Folder that holds the run folders.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", envvar="DREAM_JSON", help="Print exactly one JSON object.")
+]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress bar.")]
 
 

@@ -256,7 +256,7 @@ def checked(recall_fn: RecallFn, query: RecallQuery, past: EpisodeTable) -> list
         returned: Any = recall_fn(query, past)
     except DreamError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         found = f"{type(error).__name__}: {error}{_origin(error)}"
         raise InputError(f"{_where(recall_fn, query)} failed: {found}") from error
     if not isinstance(returned, list) or len(returned) > query.k:
@@ -309,7 +309,7 @@ def _where(function: Any, query: RecallQuery) -> str:
     return f"recall function {function.__module__}:{name} at decision {query.seq}"
 
 
-def _origin(error: Exception) -> str:
+def _origin(error: BaseException) -> str:
     """Where it was raised, for the author of the function."""
     trace = error.__traceback__
     if trace is None:

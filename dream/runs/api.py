@@ -19,7 +19,7 @@ from dream.engine.session import Session
 from dream.errors import BarsInvalid, InputError, SchemaUnknown
 from dream.memory.episodes import Memory
 from dream.reports.metrics import RunFacts, summarise
-from dream.runs import assemble, drive
+from dream.runs import assemble, drive, plugins
 from dream.runs.journal import EndOfRecord, Journal, read_records
 from dream.runs.records import ClosedRecord, OpenedRecord, TradeRecord, trade_of
 from dream.runs.spec import RunSpec
@@ -120,6 +120,8 @@ def run(
     options = options or Options()
     spec = _named(spec, decider, memory_recall_fn)
     parts = assemble.assemble(spec, memory_recall_fn)
+    if decider is not None:
+        parts.hashes.update(_given_hash(decider))
     folder = _folder(options, spec)
     live = _given(decider, spec.model)
     if _is_finished(folder, parts):
@@ -205,6 +207,15 @@ def _function_name(thing: object) -> str:
     function = getattr(thing, "func", thing)
     home = getattr(function, "__module__", None) or type(thing).__module__
     return f"{home}:{getattr(function, '__qualname__', type(thing).__qualname__)}"
+
+
+def _given_hash(decider: object) -> dict[str, str]:
+    """Hash of the file that a decider handed over is written in; a list of answers has none."""
+    if not (callable(decider) or _is_decider(decider)):
+        return {}
+    code = cast("Any", type(decider) if _is_decider(decider) else decider)
+    digest = plugins.source_hash(code)
+    return {} if digest is None else {"decider": digest}
 
 
 def _is_decider(given: object) -> bool:

@@ -26,7 +26,7 @@ def load(name: str, kind: str) -> Callable[..., Any]:
     module_name, _, attribute = name.partition(":")
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         msg = f"{kind} {name}: cannot import {module_name}: {type(error).__name__}: {error}"
         raise SpecInvalid(msg) from error
     found = getattr(module, attribute, None)
@@ -45,7 +45,7 @@ def _blamed(function: Callable[..., Any], what: str) -> Callable[..., Any]:
             return function(*args, **kwargs)
         except DreamError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             *_, last = traceback.extract_tb(error.__traceback__)
             found = f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
             raise InputError(f"{what} failed: {found}") from error

@@ -67,3 +67,42 @@ def test_the_prompt_says_the_numbers_of_a_strategy(bars_path):
     assert "session_to = 07:00" in said
     assert "window_to = 14:00" in said
     assert "break_atr = 0.15" in assemble._description(vol_breakout)
+
+
+def test_variables_are_named_after_their_options(dream, bars_path, monkeypatch):
+    monkeypatch.setenv("DREAM_FROM", "yesterday")
+    said = dream("run", "--bars", bars_path)
+    assert said.code == 2
+    assert "yesterday" in said.err
+    monkeypatch.setenv("DREAM_FROM", "2024-01-01")
+    monkeypatch.setenv("DREAM_JSON", "1")
+    said = dream("run", "--bars", bars_path, "--decisions", 5)
+    assert said.out.startswith('{"run_id"')
+
+
+@pytest.mark.parametrize("option", ["--strategies", "--memory", "--model"])
+def test_a_function_that_leaves_the_program_has_failed(dream, bars_path, option):
+    (dream.folder / "leaver.py").write_text("import sys\ndef go(*a, **k):\n    sys.exit(0)\n")
+    said = dream("run", "--bars", bars_path, "--decisions", 5, option, "leaver:go")
+    assert said.code != 0
+    assert "SystemExit" in said.err
+
+
+def test_an_edited_function_handed_over_is_another_decider(tmp_path, bars_path, monkeypatch):
+    import importlib  # noqa: PLC0415
+    import sys  # noqa: PLC0415
+
+    from dream.errors import InputError  # noqa: PLC0415
+    from dream.runs import api  # noqa: PLC0415
+
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = tmp_path / "handed_over.py"
+    spec = make_spec({"bars": str(bars_path), "decisions": 5})
+    options = api.Options(folder=tmp_path / "runs")
+    module.write_text("def decide(ask, shown):\n    return {'action': 'HOLD'}\n")
+    api.run(spec, decider=importlib.import_module("handed_over").decide, options=options)
+    module.write_text("def decide(ask, shown):\n    return {'action': 'CLOSE'}  # edited\n")
+    del sys.modules["handed_over"]
+    importlib.invalidate_caches()
+    with pytest.raises(InputError, match="decider changed"):
+        api.run(spec, decider=importlib.import_module("handed_over").decide, options=options)

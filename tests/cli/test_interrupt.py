@@ -81,7 +81,9 @@ def test_ctrl_c_before_the_first_question(tmp_path, bars_path):
 
 
 def test_ctrl_c_twice_drops_the_decision_in_flight(dream, tmp_path, bars_path):
-    (tmp_path / "mine.py").write_text(SLOW.replace("0.02", "60 if ask.seq == 2 else 0"))
+    # slow the first time only, without an edit: an edited decider would be another one
+    first = "60 if ask.seq == 2 and len(__import__('pathlib').Path('asked.log').read_text().split()) == 3 else 0"
+    (tmp_path / "mine.py").write_text(SLOW.replace("0.02", first))
     log = tmp_path / "asked.log"
     args = ("run", "--model", "mine:decide", "--bars", bars_path, "--decisions", 4)
     process = start(tmp_path, *args)
@@ -95,7 +97,6 @@ def test_ctrl_c_twice_drops_the_decision_in_flight(dream, tmp_path, bars_path):
     assert process.returncode == 130
     assert "Traceback" not in err
     assert len(made.of_kind(made.only_run(tmp_path / "runs"), "decision")) == 2
-    (tmp_path / "mine.py").write_text(SLOW)
     assert dream(*resume_command(err)).code == 0
     assert log.read_text().split() == ["0", "1", "2", "2", "3"]
 
