@@ -82,7 +82,8 @@ def test_ctrl_c_before_the_first_question(tmp_path, bars_path):
 
 def test_ctrl_c_twice_drops_the_decision_in_flight(dream, tmp_path, bars_path):
     # slow the first time only, without an edit: an edited decider would be another one
-    first = "60 if ask.seq == 2 and len(__import__('pathlib').Path('asked.log').read_text().split()) == 3 else 0"
+    asked = "len(__import__('pathlib').Path('asked.log').read_text().split())"
+    first = f"60 if ask.seq == 2 and {asked} == 3 else 0"
     (tmp_path / "mine.py").write_text(SLOW.replace("0.02", first))
     log = tmp_path / "asked.log"
     args = ("run", "--model", "mine:decide", "--bars", bars_path, "--decisions", 4)
