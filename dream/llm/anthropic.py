@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -100,7 +101,8 @@ class AnthropicTransport:
             cause = error.__cause__ or error
             cost_usd = 0.0 if type(cause).__name__ in _NOT_SENT else None
             raise CallFailed(f"{self._host}: {self._told(cause)}", cost_usd=cost_usd) from None
-        return _read(content, request.entry.answer)
+        reply = _read(content, request.entry.answer)
+        return replace(reply, text=self._clean(reply.text), model=self._clean(reply.model))
 
     def close(self) -> None:
         """Close the connections; the next attempt opens new ones."""
@@ -133,13 +135,19 @@ class AnthropicTransport:
     def _refused(self, error: anthropic.APIStatusError) -> CallFailed:
         status = error.status_code
         said = self._told(error.api_message or error.body or "")
-        what = f"{self._host} answered {status} {error.type or ''}".rstrip() + f": {said}"
+        what = (
+            f"{self._host} answered {status} {self._told(error.type or '')}".rstrip() + f": {said}"
+        )
         again = status in _PASSING or status >= 500
         if not again:
             advice = _ADVICE.get(status, "It would answer the same again")
             what = f"{what}. {advice.format(key_env=self._key_env)}"
         wait_s = _seconds(error.response.headers.get("retry-after"))
         return CallFailed(what, again=again, retry_after_s=wait_s, cost_usd=0.0)
+
+    def _clean(self, text: str | None) -> str | None:
+        """What a server said, without the key that it may repeat back."""
+        return None if text is None else text.replace(self._key, "[key]")
 
     def _told(self, said: object) -> str:
         """What a server or a socket said: one line, not long, without the key."""

@@ -374,3 +374,8 @@ def test_one_connection_serves_many_calls_without_delay() -> None:
             line.send()
             best = min(best, time.perf_counter() - started)
     assert best < 0.03
+
+
+def test_a_server_that_answers_with_the_key_does_not_get_it_into_a_reply() -> None:
+    with MessagesServer([f"text:you sent {KEY}"]) as server, Line(server.url) as line:
+        assert line.transport.send(REQUEST).text == "you sent [key]"
