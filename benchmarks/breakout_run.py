@@ -116,15 +116,15 @@ def rows(n: int, rounds: int) -> list[Row]:
     """The lines of the report for series of n bars."""
     taken = side_by_side(cases(n), rounds)
     median = {name: statistics.median(seconds) for name, seconds in taken.items()}
-    to = "floor" if published() is not None else "own floor"
-    name = "published floor" if to == "floor" else f"own floor ({PUBLISHED} is not there)"
-    whole = ratio(taken, "run", to)
-    own = ratio(taken, "own floor", to)
-    alone = ratio(taken, "set-ups", to)
-    at = f"{n:,} bars"
+    to = "own floor" if published() is None else "floor"
+    times = {name: ratio(taken, name, to) for name in taken}
     return [
-        Row(f"{name}, breakout, {at}", in_words(median[to]), 1.0),
-        Row(f"run_rules, breakout, {at}", in_words(median["run"]), whole, "3 x", whole <= MOST),
-        Row("  of which the strategy", in_words(median["set-ups"]), alone),
-        Row("  our own floor for it", in_words(median["own floor"]), own),
+        Row("published floor", in_words(median["floor"]), 1.0)
+        if to == "floor"
+        else Row(f"published floor: not at {PUBLISHED}", "-"),
+        Row("our own floor for it", in_words(median["own floor"]), times["own floor"]),
+        Row(
+            "run_rules", in_words(median["run"]), times["run"], f"{MOST:g} x", times["run"] <= MOST
+        ),
+        Row("  the strategy alone", in_words(median["set-ups"]), times["set-ups"]),
     ]
