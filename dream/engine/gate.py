@@ -1,9 +1,4 @@
-"""The point-in-time gate: set-ups are checked on prefixes, snapshots own copies.
-
-A numba function can read past a slice and a numpy view leads back to its base, so neither is a
-gate. What is: computing the set-ups again without the later bars and comparing, and handing out
-copies only.
-"""
+"""What is handed out of the bars and the set-ups at a decision: copies that end there."""
 
 from __future__ import annotations
 
@@ -12,97 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dream.errors import LeakError, SpecInvalid
-from dream.types import MISSING, Bars, Setups
+from dream.types import MISSING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from dream.types import F8, I4, Strategy
-
-CUTS = 8
-
-
-def checked_setups(
-    strategies: Mapping[str, Strategy], bars: Bars, seed: int, cuts: int = CUTS
-) -> dict[str, Setups]:
-    """Compute every strategy's set-ups and prove that none of them uses a later bar.
-
-    Each strategy runs on the whole series and on `cuts` seeded prefixes of it; every row of a
-    prefix must come out the same.
-
-    Raises:
-        LeakError: a row differs; names the strategy, the array, the bar and the cut.
-        SpecInvalid: a strategy returns arrays of another length or type.
-    """
-    full = {name: _computed(name, strategy, bars) for name, strategy in strategies.items()}
-    for cut in _cut_points(full, len(bars), seed, cuts):
-        prefix = bars.prefix(cut)
-        for name, strategy in strategies.items():
-            _compare(name, bars, full[name], _computed(name, strategy, prefix), cut)
-    return full
-
-
-def _computed(name: str, strategy: Strategy, bars: Bars) -> Setups:
-    setups = strategy(bars)
-    if not isinstance(setups, Setups):  # pyright: ignore[reportUnnecessaryIsInstance]
-        msg = f"strategy {name} returned {type(setups).__name__}, expected dream.types.Setups"
-        raise SpecInvalid(msg)
-    for field, array in _arrays(setups):
-        dtype = np.int8 if field == "live" else np.int32
-        if array.shape != (len(bars),) or array.dtype != dtype:
-            msg = (
-                f"strategy {name}: {field} has shape {array.shape} and type {array.dtype}, "
-                f"expected ({len(bars)},) and {np.dtype(dtype)}"
-            )
-            raise SpecInvalid(msg)
-    return setups
-
-
-def _arrays(setups: Setups) -> Iterator[tuple[str, Any]]:
-    yield "live", setups.live
-    yield "stop", setups.stop
-    yield "target", setups.target
-    yield "trigger", setups.trigger
-    for level, values in setups.levels.items():
-        yield f"level {level}", values
-
-
-def _cut_points(full: Mapping[str, Setups], n: int, seed: int, cuts: int) -> list[int]:
-    """Where to hide the future: anywhere, half of the cuts right behind a live bar.
-
-    They lie all over the series: a strategy that begins to cheat late is a cheat too.
-    """
-    if n < 2 or cuts < 1:
-        return []
-    rng = np.random.default_rng([seed, n])
-    drawn = [int(x) for x in rng.integers(1, n, size=cuts)]
-    live = [np.flatnonzero(s.live[: n - 1]) for s in full.values()]
-    live = [rows for rows in live if len(rows)]
-    for i in range(0, cuts, 2):
-        if live:
-            rows = live[(i // 2) % len(live)]
-            drawn[i] = int(rows[rng.integers(len(rows))]) + 1
-    return sorted({cut for cut in drawn if 0 < cut < n})
-
-
-def _compare(name: str, bars: Bars, full: Setups, prefix: Setups, cut: int) -> None:
-    before, after = dict(_arrays(full)), dict(_arrays(prefix))
-    for field in sorted(before.keys() ^ after.keys()):
-        raise LeakError(f"strategy {name}: {field} comes or goes with the bars from {cut} on")
-    for field, values in after.items():
-        same = before[field][:cut] == values
-        if not same.all():
-            bar = int(np.argmin(same))
-            when = np.datetime64(int(bars.t_close_ns[bar]), "ns").astype("datetime64[s]")
-            raise LeakError(
-                f"strategy {name} sees the future: {field} at bar {bar} ({when}Z) is "
-                f"{before[field][bar]} with all bars and {values[bar]} when the bars from {cut} "
-                f"on are hidden. Use bars up to and including the row's own only."
-            )
-    scalars = (full.expires_minute, full.entries_per_day)
-    if scalars != (prefix.expires_minute, prefix.entries_per_day):
-        raise LeakError(f"strategy {name}: forced close or entries a day depend on later bars")
+    from dream.types import F8, I4, Bars, Setups
 
 
 class Window:

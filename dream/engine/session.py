@@ -11,6 +11,7 @@ import numpy as np
 
 from dream import indicators
 from dream.engine import gate, kernel, layout
+from dream.engine.causality import checked_setups
 from dream.engine.trades import Reader, events_of
 from dream.engine.walker import Walker
 from dream.types import Account, BoardRow, Order, Position, Snapshot, Trade
@@ -90,10 +91,10 @@ class Session:
         seed: int = 0,
     ) -> None:
         self.bars = bars
-        self.setups = gate.checked_setups(strategies, bars, seed)
+        self._facts = indicators.facts(bars)
+        self.setups = checked_setups(strategies, bars, seed)
         self.terms = terms
         self._limit = limit
-        self._facts = indicators.facts(bars)
         self._due = asks(bars, self.setups, self._facts.first)
         self._walker = Walker(bars, self.setups, terms)
         self._state: Any = self._walker.state
@@ -346,7 +347,7 @@ def run_rules(
     The first bar that may decide is the one at which every value shown to an agent exists, so the
     trades are those of the asked run.
     """
-    setups = gate.checked_setups(strategies, bars, seed)
+    setups = checked_setups(strategies, bars, seed)
     walker = Walker(bars, setups, terms)
     due = walker.take_live(setups, indicators.first_bar(bars))
     code, drained = kernel.FULL, []

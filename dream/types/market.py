@@ -82,16 +82,16 @@ class Bars:
         return len(self.t_close_ns)
 
     def prefix(self, n: int) -> Bars:
-        """The first n bars as copies, so that no view leads back to later rows."""
-        t_close_ns, minute, day = (
-            self.t_close_ns[:n].copy(),
-            self.minute[:n].copy(),
-            self.day[:n].copy(),
-        )
-        px, spread, volume = self.px[:n].copy(), self.spread[:n].copy(), self.volume[:n].copy()
-        for array in (t_close_ns, minute, day, px, spread, volume):
+        """The first n bars as copies."""
+        return self.between(0, n)
+
+    def between(self, a: int, b: int) -> Bars:
+        """Bars a ... b - 1 as copies, so that no view leads back to other rows."""
+        arrays = (self.t_close_ns, self.minute, self.day, self.px, self.spread, self.volume)
+        copies: list[Any] = [array[a:b].copy() for array in arrays]
+        for array in copies:
             array.flags.writeable = False
-        return Bars(self.instrument, self.bar_ns, t_close_ns, minute, day, px, spread, volume)
+        return Bars(self.instrument, self.bar_ns, *copies)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

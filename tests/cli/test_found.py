@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dream.bars import synth
-from dream.engine import gate
+from dream.engine.causality import checked_setups
 from dream.errors import LeakError
 from dream.runs import assemble
 from dream.runs.spec import make_spec
@@ -27,7 +27,7 @@ def late_cheat(bars):
 
 def test_a_strategy_that_begins_to_cheat_late_is_found():
     with pytest.raises(LeakError, match=r"bar 3[6-9][0-9][0-9][0-9]"):
-        gate.checked_setups({"late": late_cheat}, synth.make(40_000, 4), seed=0)
+        checked_setups({"late": late_cheat}, synth.make(40_000, 4), seed=0)
 
 
 def test_an_empty_base_url_is_no_wish_for_the_real_endpoint(dream, bars_path, monkeypatch):

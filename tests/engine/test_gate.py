@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dream.engine.gate import checked_setups
+from dream.engine.causality import checked_setups
 from dream.engine.session import Session, run_rules
 from dream.errors import LeakError, SpecInvalid
 from dream.types import MISSING, Bars, Setups, Terms
@@ -93,11 +93,12 @@ def test_a_leak_is_found_by_bar_and_cut(bars, leak: Callable[[Bars], Setups], se
     with pytest.raises(LeakError, match="strategy planted") as caught:
         checked_setups({"planted": leak}, bars, seed)
     told = re.search(
-        r"planted .*: (.+) at bar (\d+) \((\S+)Z\).* bars from (\d+) ", str(caught.value)
+        r"planted .*: (.+) at bar (\d+) \((\S+)Z\).* bars 0 to (\d+) .* bars from (\d+) ",
+        str(caught.value),
     )
     assert told, str(caught.value)
-    field, bar, when, cut = told[1], int(told[2]), told[3], int(told[4])
-    full, part = (arrays_of(leak(b))[field] for b in (bars, bars.prefix(cut)))
+    field, bar, when, last, cut = told[1], int(told[2]), told[3], int(told[4]), int(told[5])
+    full, part = (arrays_of(leak(bars.prefix(n)))[field] for n in (last + 1, cut))
     assert full[bar] != part[bar]
     assert (full[:bar] == part[:bar]).all(), "it is the first bar that differs"
     assert np.datetime64(when, "ns").astype(np.int64) == bars.t_close_ns[bar]
@@ -156,7 +157,7 @@ def trailing_mean(bars: Bars) -> Setups:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_an_honest_strategy_passes_at_every_cut(bars, seed) -> None:
-    setups = checked_setups({"honest": trailing_mean}, bars, seed, cuts=30)
+    setups = checked_setups({"honest": trailing_mean}, bars, seed, prefixes=30)
     assert setups["honest"].live.any()
 
 
@@ -173,6 +174,19 @@ def test_the_gate_takes_the_shortest_series(n) -> None:
         lambda b: replace(make_setups(len(b)), stop=np.zeros(len(b), np.float64)),
         lambda b: replace(make_setups(len(b)), levels={"x": np.zeros((len(b), 2), np.int32)}),
         lambda b: None,
+        lambda b: replace(make_setups(len(b)), live=[0] * len(b)),
+        lambda b: replace(make_setups(len(b)), live=np.full(len(b), 2, np.int8)),
+        lambda b: replace(make_setups(len(b)), live=np.full(len(b), -128, np.int8)),
+        lambda b: replace(make_setups(len(b)), levels=[("x", b.px[:, 0])]),
+        lambda b: replace(make_setups(len(b)), levels={1: b.px[:, 0]}),
+        lambda b: replace(make_setups(len(b)), levels={"x" * 65: b.px[:, 0]}),
+        lambda b: replace(make_setups(len(b)), levels={str(i): b.px[:, 0] for i in range(33)}),
+        lambda b: replace(make_setups(len(b)), levels={"x": None}),
+        lambda b: replace(make_setups(len(b)), expires_minute=10**30),
+        lambda b: replace(make_setups(len(b)), expires_minute=600.0),
+        lambda b: replace(make_setups(len(b)), expires_minute=-1),
+        lambda b: replace(make_setups(len(b)), entries_per_day=True),
+        lambda b: replace(make_setups(len(b)), entries_per_day=2**31),
     ],
 )
 def test_a_strategy_that_returns_something_else_is_refused(bars, wrong) -> None:
