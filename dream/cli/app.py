@@ -2,17 +2,57 @@
 
 from __future__ import annotations
 
-import sys
+import os
+import re
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
 
 from dream.cli import bars, models, replays, run, settings
+from dream.errors import InputError
+
+EPILOG: Final = """\
+\b
+Exit codes:
+  0    done
+  1    the system refused, such as a full disk behind the output
+  2    wrong input
+  3    something could see the future
+  4    the journal cannot be used or written
+  5    a model could not be asked
+  6    the run ended and is no result
+  130  interrupted; the same dream run goes on
+  141  the reader of the output has gone, as with | head
+
+Settings of dream run: flags win over DREAM_* variables (DREAM_MODEL, DREAM_SPREAD, ...; an
+unknown one is refused, DREAM_TEST_* is left alone), and those over the table [run] of dream.toml
+in the working folder.
+"""
+_LONG_WORD: Final = re.compile(r"\S{201,}")
+_SHOWN: Final = 40
+"""Characters that are shown of each end of a word that is too long to be read."""
+
+
+class Commands(TyperGroup):
+    """The group of all commands; Ctrl-C ends each of them in one line."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            show_error("interrupted")
+            raise typer.Exit(130) from None
+
 
 app = typer.Typer(
     name="dream",
+    cls=Commands,
     help="Walk an LLM trading agent through gold's M15 history, bar by bar, without the future.",
+    epilog=EPILOG,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -27,14 +67,26 @@ app.add_typer(bars.app, name="bars")
 
 def start(arguments: list[str]) -> None:
     """Run one command with the defaults of the working folder's dream.toml; ends in SystemExit."""
+    settings.check_lengths(arguments, os.environ)
+    try:
+        here = Path.cwd()
+    except OSError as error:
+        raise InputError(f"the working folder cannot be used: {error.strerror}") from None
     known = {"run": run.run}
-    app(arguments, default_map=settings.defaults(Path.cwd(), known), standalone_mode=True)
+    app(arguments, default_map=settings.defaults(here, known), standalone_mode=True)
 
 
 def show_error(message: str) -> None:
-    """Print an error on standard error, one paragraph, without control characters."""
+    """Print an error on standard error: one paragraph, no control characters, no endless words."""
     clean = "".join(c if c.isprintable() or c == "\n" else "?" for c in message)
-    sys.stderr.write(f"dream: {clean}\n")
+    with suppress(OSError):  # whoever closed standard error does not want to know
+        typer.echo(f"dream: {_LONG_WORD.sub(_both_ends, clean)}", err=True)
+
+
+def _both_ends(word: re.Match[str]) -> str:
+    """Both ends, so that a name can be recognised, and how much was left out."""
+    text = word[0]
+    return f"{text[:_SHOWN]}...({len(text) - 2 * _SHOWN:,} characters)...{text[-_SHOWN:]}"
 
 
 def _version(wanted: bool) -> None:

@@ -9,13 +9,14 @@ import shlex
 import signal
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dream.cli.settings import check_variables
 from dream.errors import InputError, SpecInvalid
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ def run(
 
     Example: dream run --model sonnet --decisions 2000 --bars gold.parquet
     """
+    check_variables(run, os.environ)
     from dream.runs.spec import make_spec
 
     if max_gap is not None and not math.isfinite(max_gap):
@@ -184,7 +186,8 @@ def _run(spec: RunSpec, options: Any, *, as_json: bool, synthetic: bool) -> None
         typer.echo(f"\nStopped; nothing is lost. Go on with:\n  {command}", err=True)
         raise typer.Exit(130) from None
     for note in done.notes:
-        typer.echo(f"note: {note}", err=True)
+        with suppress(OSError):  # whoever closed standard error wants the summary all the same
+            typer.echo(f"note: {note}", err=True)
     if as_json:
         typer.echo(json.dumps(done.summary, allow_nan=False))
         return
@@ -269,11 +272,12 @@ def _watching(decisions: int, *, show: bool) -> Generator[Watch]:
         if asked_to_stop:
             raise KeyboardInterrupt
         asked_to_stop = True
-        sys.stderr.write("\nfinishing the decision in flight; Ctrl-C again to drop it\n")
+        with suppress(OSError):  # unbuffered: the signal may have come inside a write to stderr
+            os.write(2, b"\nfinishing the decision in flight; Ctrl-C again to drop it\n")
 
     previous = signal.signal(signal.SIGINT, interrupt)
     try:
-        with _progress(decisions, show and sys.stderr.isatty()) as tell:
+        with _progress(decisions, show and sys.stderr is not None and sys.stderr.isatty()) as tell:
             yield Watch(tell, lambda: asked_to_stop, lambda: datetime.now(UTC).isoformat())
     finally:
         signal.signal(signal.SIGINT, previous)

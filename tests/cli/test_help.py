@@ -98,14 +98,10 @@ def test_output_that_cannot_be_written(words):
     assert "Traceback" not in done.stderr
 
 
-def test_a_reader_that_has_gone():
-    """As with `dream models | head -0`."""
-    process = subprocess.Popen(
-        made.command("models"), env=made.environment(), stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    process.stdout.close()
-    err = process.stderr.read()
-    process.stderr.close()
-    assert process.wait(60) in (0, 1)
-    assert err == ""
+def test_the_exit_codes_are_listed(dream):
+    """Every one that an error has, and those of a shell."""
+    from dream import errors  # noqa: PLC0415 - only here
+
+    codes = {e.exit_code for e in vars(errors).values() if isinstance(e, type)} | {0, 130, 141}
+    listed = re.findall(r"^ +([0-9]+) {2,}\w", dream("--help").out, re.MULTILINE)
+    assert sorted(map(int, listed)) == sorted(codes)
