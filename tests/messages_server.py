@@ -9,8 +9,13 @@ One step of the plan per request; the last one repeats.
     text:T        200, the text T
     NNN[:S]       that status with a typed error, with `retry-after: S` where S is given
     echo:NNN      that status, and the message repeats the request's authorization header
+    headers:NNN   that status, and a header and the reason repeat the authorization header
+    bomb:NNN      that status, and a body of 64 MiB of blanks that gzip packs into 64 KiB
+    endless:NNN   that status, and a body that never ends
+    packed:C      200, as ok, packed as C: gzip or deflate; any other name is only named
     timeout:S     nothing for S seconds, then as ok
     trickle:S     a correct answer, one byte every S seconds
+    body:T        200, the text T as the whole body
     badjson       200, a body that is not JSON
     notmessage    200, JSON that is not a message
     big           200, a message of two million characters
@@ -18,6 +23,7 @@ One step of the plan per request; the last one repeats.
     reset         the connection is reset before any byte
     redirect      307 to another path
     wrongmodel    200, from some-other-model
+    longname      200, from a model whose name has a million letters
     dated         200, from a dated snapshot of the model asked
     nostop        200, without a stop reason
     nousage       200, without counts of tokens
@@ -27,12 +33,15 @@ One step of the plan per request; the last one repeats.
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import struct
 import threading
+import zlib
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
 
@@ -60,6 +69,12 @@ ERRORS = {
     503: "api_error",
     529: "overloaded_error",
 }
+
+
+@cache
+def bomb() -> bytes:
+    return gzip.compress(b" " * 67_108_864)
+
 
 BROKEN = {
     "badjson": b'{"type":"message","content":[',
@@ -161,8 +176,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.slowly(kind, float(detail), request)
         elif kind.isdigit():
             self.error(int(kind), f"scripted {kind}", detail)
-        elif kind == "echo":
-            self.error(int(detail), f"bad key {headers['authorization']}", "")
+        elif kind in ("echo", "headers", "bomb", "endless"):
+            self.badly(kind, int(detail), headers["authorization"])
+        elif kind == "packed":
+            pack = {"gzip": gzip.compress, "deflate": zlib.compress}.get(detail, bytes)
+            body = pack(self.message(request.body))
+            self.reply(200, body, {"content-encoding": detail})
         elif kind == "reset":
             linger = struct.pack("ii", 1, 0)
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
@@ -173,6 +192,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         elif kind == "redirect":
             self.reply(307, b"{}", {"location": "/elsewhere"})
+        elif kind == "body":
+            self.reply(200, detail.encode())
         else:
             self.reply(200, self.success(kind, detail, request.body))
 
@@ -184,6 +205,7 @@ class _Handler(BaseHTTPRequestHandler):
             "ok": {},
             "text": {"content": [{"type": "text", "text": detail}]},
             "big": {"content": [{"type": "text", "text": "x" * 2_000_000}]},
+            "longname": {"model": "m" * 1_000_000},
             "wrongmodel": {"model": "some-other-model"},
             "dated": {"model": body["model"] + "-20260928"},
             "nostop": {"stop_reason": None},
@@ -240,6 +262,25 @@ class _Handler(BaseHTTPRequestHandler):
                 break
         self.close_connection = True
 
+    def badly(self, kind: str, status: int, authorization: str) -> None:
+        if kind == "echo":
+            self.error(status, f"bad key {authorization}", "")
+        elif kind == "headers":
+            echoed = {"x-echo": authorization}
+            self.reply(status, b"{}", echoed, reason=f"Bad {authorization}")
+        elif kind == "bomb":
+            self.reply(status, bomb(), {"content-encoding": "gzip"})
+        else:
+            self.endless(status)
+
+    def endless(self, status: int) -> None:
+        self.close_connection = True
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.end_headers()
+        while not self.server.owner.closing.is_set():
+            self.wfile.write(b" " * 65_536)
+
     def error(self, status: int, message: str, retry_after: str) -> None:
         error = {"type": ERRORS.get(status, "api_error"), "message": message}
         extra = {"retry-after": retry_after} if retry_after else {}
@@ -251,8 +292,9 @@ class _Handler(BaseHTTPRequestHandler):
         body: bytes,
         extra: dict[str, str] | None = None,
         announced: int | None = None,
+        reason: str | None = None,
     ) -> None:
-        self.send_response(status)
+        self.send_response(status, reason)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body) if announced is None else announced))
         for name, value in (extra or {}).items():

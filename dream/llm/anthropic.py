@@ -1,25 +1,25 @@
 """The Messages API through the `anthropic` SDK, one attempt at a time.
 
 The only file that knows the SDK, which takes a second to import: that happens at the first call.
-Nothing is taken from the environment: key, endpoint and headers are what dream was given.
+Key, endpoint and headers are what dream was given; of the environment only proxies and
+certificates count.
 """
 
 from __future__ import annotations
 
-import json
+import logging
 import math
+import re
 from dataclasses import replace
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final, Literal
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import BaseModel, Field, ValidationError
-
-from dream.errors import InputError, ModelUnavailable
 from dream.llm.client import CallFailed
-from dream.types import Reply, Usage
+from dream.llm.endpoint import check_key, host_of
+from dream.llm.message import read_message, whole_body
+from dream.llm.redact import redactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,12 +27,17 @@ if TYPE_CHECKING:
     import anthropic
 
     from dream.llm.client import MessageRequest
+    from dream.types import Reply
 
-MAX_BODY: Final = 1_048_576
-"""Longest body of an answer that is read, in bytes."""
+_MAX_SAID: Final = 300
+"""Longest part of a message that somebody else wrote, in characters."""
 
-_NOT_SENT: Final = ("ConnectError", "ConnectTimeout")
-_PASSING: Final = (408, 409, 429)
+# Failures by the names of their classes and those above them, which belong to the SDK's HTTP.
+_PASSING: Final = {"TransportError", "DecodingError", "OSError"}
+_LASTING: Final = {"LocalProtocolError", "UnsupportedProtocol"}
+_NOT_SENT: Final = {"ConnectError", "ConnectTimeout", "ProxyError", *_LASTING}
+
+_PASSING_STATUS: Final = (408, 409, 429)
 _ADVICE: Final = {
     400: "The endpoint does not take what dream sends: check that it is meant for this model",
     401: "Check the key in {key_env}",
@@ -42,9 +47,11 @@ _ADVICE: Final = {
     413: "The prompt is longer than the endpoint takes",
 }
 _HEADERS: Final = (
-    "host", "accept", "accept-encoding", "connection", "content-type", "content-length",
-    "user-agent", "authorization", "anthropic-version",
+    "host", "accept", "connection", "content-type", "content-length", "user-agent",
+    "anthropic-version",
 )  # fmt: skip
+_LOGS: Final = ("anthropic", "httpx2", "httpcore2")
+_PASSWORD: Final = re.compile(r"//[^/\s]*@")
 
 
 class AnthropicTransport:
@@ -58,26 +65,17 @@ class AnthropicTransport:
 
     Raises:
         ModelUnavailable: there is no key, or it cannot be one.
-        InputError: base_url is not an http or https address.
+        InputError: base_url is no address that can be used.
     """
 
     def __init__(
         self, *, key: str | None, key_env: str, base_url: str, limit_s: float = 120.0
     ) -> None:
-        if not key:
-            raise ModelUnavailable(
-                f"no key for {_host(base_url)}: set {key_env}, or use a decider that needs none "
-                f"(--model rules)"
-            )
-        if not (key.isascii() and key.isprintable() and " " not in key):
-            raise ModelUnavailable(
-                f"the key in {key_env} has a character that no key has (a blank, a line end or a "
-                f"letter outside ASCII): set it again"
-            )
-        self._key = key
+        self._host = host_of(base_url)
+        self._key = check_key(key, key_env, self._host)
+        self._clean = redactor(self._key)
         self._key_env = key_env
         self._base_url = base_url
-        self._host = _host(base_url)
         self._limit_s = limit_s
         self._client: anthropic.Anthropic | None = None
 
@@ -87,22 +85,18 @@ class AnthropicTransport:
         Raises:
             CallFailed: it gave no usable answer.
         """
-        import anthropic  # noqa: PLC0415 - takes about a second
-
-        client = self._client = self._client or self._connect()
         try:
+            client = self._client = self._client or self._connect()
             content = _within(self._limit_s, partial(_post, client, request.body()))
-        except TimeoutError:
+            reply = read_message(content, request.entry.answer)
+        except _LimitPassed:
             self.close()
             raise CallFailed(f"{self._host}: no answer within {self._limit_s:g} s") from None
-        except anthropic.APIStatusError as error:
-            raise self._refused(error) from None
-        except anthropic.APIConnectionError as error:
-            cause = error.__cause__ or error
-            cost_usd = 0.0 if type(cause).__name__ in _NOT_SENT else None
-            raise CallFailed(f"{self._host}: {self._told(cause)}", cost_usd=cost_usd) from None
-        reply = _read(content, request.entry.answer)
-        return replace(reply, text=self._clean(reply.text), model=self._clean(reply.model))
+        except Exception as error:  # noqa: BLE001 - whatever the SDK or its HTTP raises
+            raise self._failed(error) from None
+        said = (reply.text, reply.stop_reason, reply.model)
+        text, stop_reason, model = (x if x is None else self._clean(x) for x in said)
+        return replace(reply, text=text, stop_reason=stop_reason, model=model)
 
     def close(self) -> None:
         """Close the connections; the next attempt opens new ones."""
@@ -111,26 +105,55 @@ class AnthropicTransport:
             client.close()
 
     def _connect(self) -> anthropic.Anthropic:
-        import anthropic  # noqa: PLC0415
+        import anthropic  # noqa: PLC0415 - takes about a second
 
-        http = anthropic.DefaultHttpxClient(
-            follow_redirects=False, event_hooks={"request": [self._own_headers]}
-        )
-        return anthropic.Anthropic(
-            api_key=self._key,
-            base_url=self._base_url,
-            timeout=self._limit_s,
-            max_retries=0,
-            http_client=http,
-            open_telemetry=False,
-        )
+        # The SDK turns its log on by ANTHROPIC_LOG. It holds headers as servers send them, and a
+        # server may send the key back in one.
+        for name in _LOGS:
+            logging.getLogger(name).setLevel(logging.WARNING)
+        try:
+            return anthropic.Anthropic(
+                api_key=self._key,
+                base_url=self._base_url,
+                timeout=self._limit_s,
+                max_retries=0,
+                http_client=_bounded_http(self._own_headers),
+                open_telemetry=False,
+            )
+        except Exception as error:  # noqa: BLE001 - such as a proxy variable that names none
+            raise CallFailed(
+                f"no connection can be set up: {self._told(error)}. Check the proxy and "
+                f"certificate variables of the environment",
+                again=False,
+                cost_usd=0.0,
+            ) from None
 
     def _own_headers(self, request: Any) -> None:
         """Leave out headers that the SDK takes from ANTHROPIC_CUSTOM_HEADERS."""
         for name in list(request.headers):
             if name not in _HEADERS and not name.startswith("x-stainless-"):
                 del request.headers[name]
+        request.headers["accept-encoding"] = "identity"
         request.headers["authorization"] = f"Bearer {self._key}"
+
+    def _failed(self, error: Exception) -> CallFailed:
+        """What the client is told of an error, whatever its class."""
+        import anthropic  # noqa: PLC0415
+
+        if isinstance(error, anthropic.APIStatusError):
+            return self._refused(error)
+        cause = error
+        if isinstance(error, anthropic.APIConnectionError) and error.__cause__ is not None:
+            cause = error.__cause__
+        if isinstance(cause, CallFailed):
+            what, again, cost_usd = str(cause), cause.again, cause.cost_usd
+            return CallFailed(f"{self._host}: {self._told(what)}", again=again, cost_usd=cost_usd)
+        names = {kind.__name__ for kind in type(cause).__mro__}
+        return CallFailed(
+            f"{self._host}: {self._told(cause)}",
+            again=bool(names & _PASSING) and not names & _LASTING,
+            cost_usd=0.0 if names & _NOT_SENT else None,
+        )
 
     def _refused(self, error: anthropic.APIStatusError) -> CallFailed:
         status = error.status_code
@@ -138,22 +161,47 @@ class AnthropicTransport:
         what = (
             f"{self._host} answered {status} {self._told(error.type or '')}".rstrip() + f": {said}"
         )
-        again = status in _PASSING or status >= 500
+        again = status in _PASSING_STATUS or status >= 500
         if not again:
             advice = _ADVICE.get(status, "It would answer the same again")
             what = f"{what}. {advice.format(key_env=self._key_env)}"
         wait_s = _seconds(error.response.headers.get("retry-after"))
         return CallFailed(what, again=again, retry_after_s=wait_s, cost_usd=0.0)
 
-    def _clean(self, text: str | None) -> str | None:
-        """What a server said, without the key that it may repeat back."""
-        return None if text is None else text.replace(self._key, "[key]")
-
     def _told(self, said: object) -> str:
-        """What a server or a socket said: one line, not long, without the key."""
+        """What a server or a socket said: one line, not long, without a key or a password."""
         text = f"{type(said).__name__}: {said}" if isinstance(said, BaseException) else str(said)
-        text = " ".join(text.replace(self._key, "[key]").split())
-        return text if len(text) <= 300 else text[:300] + "..."
+        text = _PASSWORD.sub("//", " ".join(self._clean(text).split()))
+        return text if len(text) <= _MAX_SAID else text[:_MAX_SAID] + "..."
+
+
+def _bounded_http(on_request: Callable[[Any], None]) -> anthropic.DefaultHttpxClient:
+    """An HTTP client that reads a body, that of an error too, no further than an answer can go."""
+    import anthropic  # noqa: PLC0415
+
+    class Bounded(anthropic.DefaultHttpxClient):
+        def send(self, request: Any, **options: Any) -> Any:
+            options["stream"] = True
+            response = super().send(request, **options)
+            try:
+                cost_usd = 0.0 if response.status_code >= 400 else None
+                coding = response.headers.pop("content-encoding", "")
+                body = whole_body(response.iter_raw(), coding, cost_usd)
+            finally:
+                response.close()
+            return type(response)(
+                response.status_code,
+                headers=response.headers,
+                content=body,
+                request=request,
+                extensions=response.extensions,
+            )
+
+    return Bounded(follow_redirects=False, event_hooks={"request": [on_request]})
+
+
+class _LimitPassed(Exception):  # noqa: N818 - its own, because sockets raise TimeoutError too
+    """The time for one attempt is over."""
 
 
 def _post(client: anthropic.Anthropic, body: dict[str, Any]) -> bytes:
@@ -167,7 +215,7 @@ def _within(limit_s: float, call: Callable[[], bytes]) -> bytes:
     does the lookup of a name.
 
     Raises:
-        TimeoutError: the limit is over.
+        _LimitPassed: it did not end in time.
     """
     ended: SimpleQueue[bytes | BaseException] = SimpleQueue()
 
@@ -181,69 +229,10 @@ def _within(limit_s: float, call: Callable[[], bytes]) -> bytes:
     try:
         result = ended.get(timeout=limit_s)
     except Empty:
-        raise TimeoutError from None
+        raise _LimitPassed from None
     if isinstance(result, BaseException):
         raise result
     return result
-
-
-class _Thinking(BaseModel):
-    thinking_tokens: int | None = Field(default=None, ge=0)
-
-
-class _Tokens(BaseModel):
-    input_tokens: int | None = Field(default=None, ge=0)
-    cache_read_input_tokens: int | None = Field(default=None, ge=0)
-    cache_creation_input_tokens: int | None = Field(default=None, ge=0)
-    output_tokens: int | None = Field(default=None, ge=0)
-    output_tokens_details: _Thinking | None = None
-
-
-class _Block(BaseModel):
-    type: str
-    text: str | None = None
-    input: dict[str, Any] | None = None
-
-
-class _Message(BaseModel):
-    type: Literal["message"]
-    model: str = Field(max_length=200)
-    content: list[_Block]
-    stop_reason: str | None = Field(default=None, max_length=100)
-    usage: _Tokens | None = None
-
-
-def _read(content: bytes, answer: str) -> Reply:
-    if len(content) > MAX_BODY:
-        raise CallFailed(f"an answer of {len(content)} bytes; at most {MAX_BODY} are read")
-    try:
-        message = _Message.model_validate_json(content)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the body"
-        raise CallFailed(f"the answer is no message: {where}: {first['msg']}"[:300]) from None
-    if answer == "tool":
-        used = [b.input for b in message.content if b.type == "tool_use" and b.input is not None]
-        text = json.dumps(used[0]) if used else ""
-    else:
-        text = "".join(b.text or "" for b in message.content if b.type == "text")
-    return Reply(
-        text=text,
-        stop_reason=message.stop_reason,
-        model=message.model,
-        usage=_usage(message.usage) if message.usage else Usage(),
-    )
-
-
-def _usage(tokens: _Tokens) -> Usage:
-    details = tokens.output_tokens_details
-    return Usage(
-        input_tokens=tokens.input_tokens,
-        cache_read_tokens=tokens.cache_read_input_tokens,
-        cache_write_tokens=tokens.cache_creation_input_tokens,
-        output_tokens=tokens.output_tokens,
-        thinking_tokens=details.thinking_tokens if details else None,
-    )
 
 
 def _seconds(header: str | None) -> float | None:
@@ -252,18 +241,3 @@ def _seconds(header: str | None) -> float | None:
     except ValueError:
         return None
     return seconds if math.isfinite(seconds) and seconds > 0 else None
-
-
-def _host(base_url: str) -> str:
-    """Scheme, host and port of an address: a path or a password in it is not shown."""
-    try:
-        parts = urlsplit(base_url)
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        parts, port = urlsplit(""), ""
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError(
-            "the base URL must be an http or https address, such as https://api.anthropic.com; "
-            f"found scheme {parts.scheme!r} and host {parts.hostname!r}"
-        )
-    return f"{parts.scheme}://{parts.hostname}{port}"

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 TOOL: Final = "decide"
 _RESUME = "Nothing is lost: the same command goes on where this one stopped."
+_HOLD = (
+    "With --on-error hold (on_error=hold in a spec), which makes it another run, a failed call is "
+    "written down as an api_error and the run goes on."
+)
+_MAX_NAME: Final = 100
+"""Longest name of a model that a message shows, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +130,15 @@ class Patience:
     Attributes:
         attempts: how often at most. first_wait_s, longest_wait_s: the cap holds for what a server
             asks as well. longest_s: no attempt is begun later than this after the first.
+        on_wait: told before each wait how many seconds it takes, which attempt (from 1) has failed,
+            and why, in one line without the key.
     """
 
     attempts: int = 6
     first_wait_s: float = 1.0
     longest_wait_s: float = 30.0
     longest_s: float = 600.0
+    on_wait: Callable[[float, int, str], None] = lambda _wait_s, _attempt, _reason: None
 
     def wait_s(self, attempt: int, asked_s: float | None) -> float:
         """How long to wait after this attempt (from 1) failed."""
@@ -146,7 +155,7 @@ class Client:
         now_ns: the wall clock, nanoseconds UTC; prices depend on the hour.
         on_error: after the last attempt, `stop` raises and `hold` returns a reply without text.
         attempts: told of every attempt.
-        patience: how long.
+        patience: how long, and who is told of a wait.
 
     Attributes:
         tried: number of attempts so far.
@@ -176,7 +185,8 @@ class Client:
         Raises:
             ModelUnavailable: it cannot be had, or another model answered.
         """
-        patience, started_ns, attempt = self._patience, self._now_ns(), 0
+        patience, started_ns = self._patience, self._now_ns()
+        attempt, spent_usd = 0, 0.0
         while True:
             attempt += 1
             try:
@@ -184,10 +194,16 @@ class Client:
             except CallFailed as failure:
                 if not failure.again:
                     raise ModelUnavailable(f"{request.entry.id}: {failure}. {_RESUME}") from None
+                spent_usd = _sum(spent_usd, failure.cost_usd)
                 gone_s = (self._now_ns() - started_ns) / 1e9
                 wait_s = patience.wait_s(attempt, failure.retry_after_s)
+                reason = str(failure)
                 if attempt >= patience.attempts or gone_s + wait_s > patience.longest_s:
-                    return self._give_up(request, f"{failure} (attempt {attempt}, the last)")
+                    error = f"{reason} (attempt {attempt}, the last)"
+                    return self._give_up(
+                        request, Reply(None, cost_usd=spent_usd, error=error, attempts=attempt)
+                    )
+            patience.on_wait(wait_s, attempt, reason)
             self._sleep(wait_s)
 
     def _try(self, request: MessageRequest, attempt: int) -> Reply:
@@ -206,15 +222,17 @@ class Client:
         cost_usd = catalog.price(entry, reply.usage, self._now_ns())
         if told is not None:
             told.end(*name, cost_usd)
-        return replace(reply, cost_usd=cost_usd)
+        return replace(reply, cost_usd=cost_usd, attempts=attempt)
 
-    def _give_up(self, request: MessageRequest, error: str) -> Reply:
+    def _give_up(self, request: MessageRequest, failed: Reply) -> Reply:
         if self._on_error == "hold":
-            return Reply(text=None, error=error)
-        raise ModelUnavailable(
-            f"{request.entry.id}: {error}. {_RESUME} With on_error=hold a failed call is written "
-            f"down as an api_error and the run goes on."
-        ) from None
+            return failed
+        raise ModelUnavailable(f"{request.entry.id}: {failed.error}. {_RESUME} {_HOLD}") from None
+
+
+def _sum(spent_usd: float | None, cost_usd: float | None) -> float | None:
+    """Unknown as soon as one part is."""
+    return None if spent_usd is None or cost_usd is None else spent_usd + cost_usd
 
 
 def check(entry: catalog.Entry, reply: Reply) -> None:
@@ -226,7 +244,10 @@ def check(entry: catalog.Entry, reply: Reply) -> None:
         CallFailed: for good where another model answered.
     """
     answered = reply.model or "nobody"
-    if answered != entry.id and not re.fullmatch(re.escape(entry.id) + r"-\d{8}", answered):
+    if answered != entry.id and not re.fullmatch(re.escape(entry.id) + r"-[0-9]{8}", answered):
+        answered = " ".join(answered.split())
+        if len(answered) > _MAX_NAME:
+            answered = answered[:_MAX_NAME] + "..."
         raise CallFailed(
             f"asked {entry.id}, but {answered} answered: the endpoint puts another model in its "
             f"place. Check the base URL",

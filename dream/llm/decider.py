@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from dream.llm import prompt
 from dream.llm.client import MessageRequest
-from dream.llm.parse import Unreadable, read_reply
-from dream.types import Decision, Question
+from dream.llm.parse import Unreadable, read_reply, unread, well_formed
+from dream.types import Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dream.llm.catalog import Entry
     from dream.llm.client import Transport
-    from dream.types import Reply, Shown, Snapshot
+    from dream.types import Decision, Reply, Shown, Snapshot
 
 MAX_QUOTED = 2_000
 """Longest part of an unreadable answer that is shown to its author, in characters."""
@@ -65,14 +65,14 @@ class ModelDecider:
             return read_reply(reply, tolerant=self._entry.answer == "text")
         except Unreadable as problem:
             if question.purpose == "repair":
-                return Decision(status="parse_error")
+                return unread(problem)
             return self._repair(question, reply.text or "", str(problem))
 
     def _request(self, seq: int, turn: int, user: str) -> MessageRequest:
         return MessageRequest(seq, turn, self._entry, self.system, user, self._schema)
 
     def _repair(self, question: Question, text: str, problem: str) -> Question:
-        cut = text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "..."
+        cut = well_formed(text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "...")
         user = (
             f"{question.user}\n## Your answer could not be read\n"
             f"Problem: {problem}\n"

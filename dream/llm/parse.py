@@ -22,6 +22,8 @@ MAX_TEXT: Final = 65_536
 """Longest JSON that is read, in characters."""
 MAX_REASONING: Final = 4_000
 """Longest reasoning that is kept; what is cut off is counted in a mark at its end."""
+MAX_PROBLEM: Final = 300
+"""Longest reason that is kept of an answer that could not be read, in characters."""
 
 _SAID_BY_STOP: Final[dict[str, Status]] = {
     "max_tokens": "truncated",
@@ -31,7 +33,10 @@ _SAID_BY_STOP: Final[dict[str, Status]] = {
 
 
 class Unreadable(Exception):  # noqa: N818 - a fact about a text, not an error of the program
-    """The text is not an answer; str() is the reason, fit to be shown to whoever wrote it."""
+    """The text is not an answer; str() is the reason, fit to be shown to whoever wrote it.
+
+    It is derived again on replay, so it says the same under every version of Python.
+    """
 
 
 Price = Annotated[float, Field(allow_inf_nan=False)]
@@ -88,7 +93,7 @@ def parse_answer(text: str, *, tolerant: bool = False) -> Decision:
         Unreadable: for every text that is not such an answer, and nothing else.
     """
     if tolerant:
-        text = text[max(text.find("{"), 0) : text.rfind("}") + 1]
+        text = text[max(text.find("{"), 0) : text.rfind("}") + 1] or text
     found = load_json(text)
     if not isinstance(found, dict):
         raise Unreadable(f"expected one JSON object, found {_kind(found)}")
@@ -121,6 +126,13 @@ def read_reply(reply: Reply, *, tolerant: bool = False) -> Decision:
     return parse_answer(reply.text, tolerant=tolerant)
 
 
+def unread(problem: Unreadable) -> Decision:
+    """The decision of an answer that could not be read, with at most MAX_PROBLEM of the reason."""
+    said = str(problem)
+    error = said if len(said) <= MAX_PROBLEM else said[: MAX_PROBLEM - 3] + "..."
+    return Decision(status="parse_error", error=error)
+
+
 def load_json(text: str) -> Any:
     """Strict and bounded JSON: no NaN, no infinity, no key twice, no nesting that fills the stack.
 
@@ -131,9 +143,9 @@ def load_json(text: str) -> Any:
         raise Unreadable(f"{len(text)} characters, at most {MAX_TEXT} are read")
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno} column {error.colno}"
-        raise Unreadable(f"not JSON: {error.msg} at {where}, found {_shown(text)}") from None
+    except json.JSONDecodeError:
+        # Without Python's own words: they change with its versions, and reasons are replayed.
+        raise Unreadable(f"not JSON: {_shown(text)}") from None
     except RecursionError:
         raise Unreadable("not an answer: nested too deeply") from None
     except ValueError:  # what Python refuses to turn into an integer

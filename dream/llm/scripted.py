@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from dream.errors import InputError, SpecInvalid
-from dream.llm.parse import Unreadable, load_json, parse_answer, read_reply, well_formed
+from dream.llm.parse import (
+    Unreadable,
+    load_json,
+    parse_answer,
+    read_reply,
+    unread,
+    well_formed,
+)
 from dream.types import Decision, Question, Reply, Shown, Snapshot, Status
 
 MAX_SCRIPT: Final = 67_108_864
@@ -136,8 +143,8 @@ class Scripted:
         """The decision; an unreadable answer is a parse_error at once."""
         try:
             return read_reply(reply)
-        except Unreadable:
-            return Decision(status="parse_error")
+        except Unreadable as problem:
+            return unread(problem)
 
     def _take(self, question: Question) -> Answer:
         seq, answers = question.seq, self._answers
@@ -209,7 +216,7 @@ def _as_reply(answer: object, seq: int) -> Reply:
         if answer.status != "ok":
             return _REPLY_OF[answer.status]
         answer = asdict(answer)
-        del answer["status"]
+        del answer["status"], answer["error"]
     if not isinstance(answer, Mapping):
         kind = type(answer).__name__
         raise InputError(f"question {seq}: expected a Decision, a mapping or a text, found {kind}")

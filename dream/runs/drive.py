@@ -196,9 +196,9 @@ class Loop:
         if recorded is None:
             started = self.watch.now_iso()
             reply = decider.send(question)
-            meta = {"asked": started, "answered": self.watch.now_iso()} if decider.paid else None
+            meta = {"asked": started, "answered": self.watch.now_iso(), "attempts": reply.attempts}
             recorded = records.reply_record(question, reply, turn)
-            self.record.add_reply(recorded, meta=meta, paid=decider.paid)
+            self.record.add_reply(recorded, meta=meta if decider.paid else None, paid=decider.paid)
         # What is acted on is what a replay will read, not what came through the wire.
         reply = records.reply_of(recorded)
         tally = self.tally

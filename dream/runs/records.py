@@ -196,6 +196,7 @@ class DecisionRecord(Record):
     target: float | None
     reasoning: Text
     status: Status
+    error: Text | None
     equity: float
     position: OpenPosition | None
 
@@ -307,7 +308,7 @@ def reply_record(question: Question, reply: Reply, turn: int) -> ReplyRecord:
         user=question.user,
         raw=reply.text,
         usage=None if reply.usage == Usage() else TokenUsage(**_values(reply.usage)),
-        **_values(reply, "text", "usage"),
+        **_values(reply, "text", "usage", "attempts"),
     )
 
 
@@ -348,13 +349,7 @@ def decision_record(
             RecalledItem(id=r.id, score=r.score, mark=r.mark, parts=dict(r.components))
             for r in recalled
         ),
-        action=decision.action,
-        strategy=decision.strategy,
-        confidence=decision.confidence,
-        stop=decision.stop,
-        target=decision.target,
-        reasoning=decision.reasoning,
-        status=decision.status,
+        **_values(decision),
         equity=ask.account.equity,
         position=held and OpenPosition(**{n: getattr(held, n) for n in OpenPosition.model_fields}),
     )

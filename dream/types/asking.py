@@ -106,7 +106,8 @@ class Snapshot:
 class Decision:
     """What the agent decided; stop and target in quote currency, None to use the board's.
 
-    status says how it came about: only `ok` counts as the agent's choice.
+    status says how it came about: only `ok` counts as the agent's choice. error says, of an
+    answer that could not be read, why; None otherwise.
     """
 
     action: Action = "HOLD"
@@ -116,6 +117,7 @@ class Decision:
     target: float | None = None
     reasoning: str = ""
     status: Status = "ok"
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +159,8 @@ class Reply:
         stop_reason: as the server gave it. model: as the server gave it.
         error: class and message of the failure, None when there was none.
         cost_usd: None when the price is not known.
+        attempts: how often it was asked for until this came; a fact of the wall clock, never
+            compared on replay.
     """
 
     text: str | None
@@ -165,6 +169,7 @@ class Reply:
     usage: Usage = Usage()
     cost_usd: float | None = None
     error: str | None = None
+    attempts: int = 1
 
 
 class Decider(Protocol):

@@ -2,59 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import socket
 import time
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from dream.errors import InputError, ModelUnavailable
-from dream.llm.anthropic import AnthropicTransport
+from dream.errors import ModelUnavailable
 from dream.llm.catalog import resolve
-from dream.llm.client import CallFailed, Client, MessageRequest
-from dream.llm.parse import answer_schema
+from dream.llm.client import CallFailed
 from dream.types import Reply, Usage
+from tests.llm.line import KEY, REQUEST, SONNET, Line
 from tests.messages_server import HOLD, MessagesServer
 
-KEY = "sk-ant-loopback-0123456789"
-SONNET = resolve("sonnet")
-SCHEMA = answer_schema(["VolBreakout"], allow_sell=False)
-REQUEST = MessageRequest(0, 0, SONNET, "You trade é.", "## Now\nWhat?", SCHEMA)
-NOON_NS = 1_795_867_200_000_000_000
-
-
-class Line:
-    """A transport and a patient client on it, with waits that are noted and not waited."""
-
-    def __init__(self, url: str, **options: Any) -> None:
-        limit_s = options.pop("limit_s", 5.0)
-        self.transport = AnthropicTransport(
-            key=KEY, key_env="ANTHROPIC_API_KEY", base_url=url, limit_s=limit_s
-        )
-        self.waits: list[float] = []
-        self.client = Client(
-            self.transport, sleep=self.waits.append, now_ns=lambda: NOON_NS, **options
-        )
-
-    def __enter__(self) -> Line:  # noqa: PYI034 - Self buys nothing in a test
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.transport.close()
-
-    def send(self, request: MessageRequest = REQUEST) -> Reply:
-        return self.client.send(request)
-
-
-@pytest.fixture(autouse=True)
-def straight(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No proxies: each would load the certificates again; the ban on real hosts stands."""
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
+pytestmark = pytest.mark.usefixtures("straight")
 
 
 def test_a_whole_reply_arrives_with_its_counts_and_its_price() -> None:
@@ -114,7 +76,7 @@ def test_a_refusal_that_passes_is_repeated(fault: str) -> None:
     assert line.waits == [1.0, 2.0]
 
 
-@pytest.mark.parametrize("fault", ["reset", "cut", "badjson", "notmessage", "nostop", "big"])
+@pytest.mark.parametrize("fault", ["reset", "cut", "badjson", "notmessage", "nostop"])
 def test_a_broken_answer_is_repeated(fault: str) -> None:
     with MessagesServer([fault, "ok"]) as server, Line(server.url) as line:
         assert line.send().text == HOLD
@@ -311,51 +273,6 @@ def test_a_server_that_counts_nothing_is_understood() -> None:
     assert (reply.text, reply.usage, reply.cost_usd) == (HOLD, Usage(), None)
 
 
-@pytest.mark.parametrize("fault", ["echo:401", "echo:400", "echo:529"])
-def test_a_server_that_repeats_the_key_does_not_put_it_into_a_message(
-    fault: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    with MessagesServer([fault]) as server, Line(server.url) as line:
-        with pytest.raises(ModelUnavailable) as caught:
-            line.send()
-        with pytest.raises(CallFailed) as bare:
-            line.transport.send(REQUEST)
-    for error in (caught.value, bare.value):
-        assert "bad key Bearer [key]" in str(error)
-        assert KEY not in str(error) + repr(error.__dict__)
-    assert KEY not in repr(line.transport) + repr(line.client) + caplog.text
-
-
-@pytest.mark.parametrize("key", [None, ""])
-def test_no_key_is_said_before_anything_is_sent(key: str | None) -> None:
-    with pytest.raises(ModelUnavailable, match=r"no key for https://api.anthropic.com: set A_KEY"):
-        AnthropicTransport(key=key, key_env="A_KEY", base_url="https://api.anthropic.com")
-
-
-@pytest.mark.parametrize("key", ["sk-ant-secret\n", " sk-ant-secret", "sk-ant-sécret", "sk ant"])
-def test_a_key_that_cannot_be_one_is_refused_without_being_shown(key: str) -> None:
-    with pytest.raises(ModelUnavailable, match="the key in A_KEY has a character") as caught:
-        AnthropicTransport(key=key, key_env="A_KEY", base_url="https://api.anthropic.com")
-    assert key.strip() not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "url", ["", "api.anthropic.com", "ftp://x", "file:///etc/passwd", "http://[", "http://x:y"]
-)
-def test_what_is_no_endpoint_is_refused(url: str) -> None:
-    with pytest.raises(InputError, match="the base URL must be an http or https address"):
-        AnthropicTransport(key=KEY, key_env="A_KEY", base_url=url)
-
-
-def test_a_password_in_the_endpoint_is_not_shown() -> None:
-    with MessagesServer(["404"]) as server:
-        url = server.url.replace("http://", "http://me:hunter2@")
-        with Line(url) as line, pytest.raises(ModelUnavailable) as caught:
-            line.send()
-    assert "hunter2" not in str(caught.value)
-
-
 def test_no_test_can_reach_the_real_endpoint() -> None:
     with (
         Line("https://api.anthropic.com") as line,
@@ -374,8 +291,3 @@ def test_one_connection_serves_many_calls_without_delay() -> None:
             line.send()
             best = min(best, time.perf_counter() - started)
     assert best < 0.03
-
-
-def test_a_server_that_answers_with_the_key_does_not_get_it_into_a_reply() -> None:
-    with MessagesServer([f"text:you sent {KEY}"]) as server, Line(server.url) as line:
-        assert line.transport.send(REQUEST).text == "you sent [key]"

@@ -61,7 +61,7 @@ def test_a_good_reply_is_priced_and_not_repeated() -> None:
     played = Played(GOOD)
     client = played.client()
     reply = client.send(REQUEST)
-    assert reply == replace(GOOD, cost_usd=reply.cost_usd)
+    assert reply == replace(GOOD, cost_usd=reply.cost_usd, attempts=1)
     assert reply.cost_usd == pytest.approx(COST_USD)
     assert (client.tried, played.waits) == (1, [])
 
@@ -104,7 +104,7 @@ def test_stop_says_what_happened_and_that_the_run_can_go_on() -> None:
 
 def test_hold_gives_a_reply_without_text() -> None:
     reply = Played(CallFailed("host: 529")).client(on_error="hold").send(REQUEST)
-    assert reply == Reply(text=None, error="host: 529 (attempt 6, the last)")
+    assert reply == Reply(None, error="host: 529 (attempt 6, the last)", attempts=6)
 
 
 def test_a_failure_for_good_stops_at_once_even_where_errors_hold() -> None:

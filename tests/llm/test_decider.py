@@ -36,14 +36,6 @@ class Unasked:
         pytest.fail("question and answer are pure: nothing may be sent")
 
 
-@pytest.fixture
-def straight(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No proxies: each would load the certificates again; the ban on real hosts stands."""
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
-
-
 def offline(entry: Entry | None = None) -> ModelDecider:
     return ModelDecider(entry or resolve("sonnet"), Unasked(), cases.SETTINGS)
 
@@ -115,8 +107,9 @@ class TestStatuses:
         with MessagesServer(['text:{"action":"BUY"}']) as server:
             said, questions, _ = run(server)
             assert len(server.seen) == 2
-        assert said == Decision(status="parse_error")
-        assert "BUY needs the name of a strategy" in (questions[1].user or "")
+        problem = "strategy: BUY needs the name of a strategy on the board"
+        assert said == Decision(status="parse_error", error=problem)
+        assert problem in (questions[1].user or "")
 
     def test_a_repair_that_is_cut_off_is_truncated(self) -> None:
         with MessagesServer(["text:?", "maxtok"]) as server:

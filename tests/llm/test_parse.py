@@ -54,7 +54,7 @@ def test_a_hold_keeps_what_it_says_and_needs_no_strategy() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "not JSON: Expecting value at line 1 column 1"),
+        ("", "not JSON: ''"),
         ("BUY", "not JSON"),
         ("null", "expected one JSON object, found null"),
         ("true", "found a boolean"),
@@ -79,7 +79,7 @@ def test_a_hold_keeps_what_it_says_and_needs_no_strategy() -> None:
         ('{"action":"HOLD","strategy":"' + "x" * 101 + '"}', "strategy: "),
         ('{"action":"HOLD","action":"BUY"}', "the key 'action' is there twice"),
         ('{"action":"HOLD","x":{"a":1,"a":2}}', "the key 'a' is there twice"),
-        ('{"action":"HOLD"} {"action":"BUY"}', "Extra data"),
+        ('{"action":"HOLD"} {"action":"BUY"}', "not JSON"),
         ('```json\n{"action":"HOLD"}\n```', "not JSON"),
         ("[" * 60_000, "nested too deeply"),
         ('{"action":"HOLD","x":' + "[" * 900 + "]" * 900 + "}", "x: Extra inputs"),

@@ -159,11 +159,14 @@ class TestScripted:
         assert decider.answer(question, decider.send(question)).reasoning == "2309.85 2"
 
     def test_raw_text_scripts_an_unreadable_answer(self) -> None:
-        assert ask(Scripted(["well, I would buy"]), 0) == Decision(status="parse_error")
+        said = ask(Scripted(["well, I would buy"]), 0)
+        assert said == Decision(status="parse_error", error="not JSON: 'well, I would buy'")
 
     @pytest.mark.parametrize("status", ["parse_error", "truncated", "model_refusal", "api_error"])
     def test_a_status_is_scripted_by_a_decision(self, status: Any) -> None:
-        assert ask(Scripted([Decision(status=status)]), 0) == Decision(status=status)
+        said = ask(Scripted([Decision(status=status)]), 0)
+        assert said == Decision(status=status, error=said.error)
+        assert (said.error is not None) == (status == "parse_error")
 
     @pytest.mark.parametrize(
         ("answers", "message"),
@@ -237,7 +240,7 @@ class TestScriptFile:
         file.write_text("\n".join(lines) + "\n", encoding="utf-8")
         decider = Scripted(load_script(file))
         assert ask(decider, 0) == Decision("BUY", "A", stop=1.5)
-        assert ask(decider, 1) == Decision(status="parse_error")
+        assert ask(decider, 1) == Decision(status="parse_error", error="not JSON: 'no idea ?'")
         assert ask(decider, 2) == Decision("HOLD")
         with pytest.raises(InputError, match="it has 3 answers"):
             ask(decider, 3)

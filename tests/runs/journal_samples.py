@@ -77,6 +77,7 @@ def decision(seq, /, **changed):
         "target": None,
         "reasoning": "",
         "status": "ok",
+        "error": None,
         "equity": 10_000.0,
         "position": None,
     }

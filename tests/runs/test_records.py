@@ -229,6 +229,7 @@ def test_a_decision_line_says_what_was_asked_and_answered():
         "target": None,
         "reasoning": "enough",
         "status": "ok",
+        "error": None,
         "equity": 9_991.25,
         "position": {
             "strategy": "B",
