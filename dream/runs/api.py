@@ -23,7 +23,8 @@ from dream.runs import assemble, drive, plugins
 from dream.runs.journal import EndOfRecord, Journal, read_records
 from dream.runs.records import ClosedRecord, OpenedRecord, TradeRecord, trade_of
 from dream.runs.spec import RunSpec
-from dream.runs.stores import JOURNAL, Spend, write_whole
+from dream.runs.spending import Spend
+from dream.runs.stores import JOURNAL, write_whole
 from dream.strategies import asks
 
 if TYPE_CHECKING:
