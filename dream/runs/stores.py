@@ -125,6 +125,26 @@ def lock_folder(folder: Path, disk: Disk) -> int:
     return fd
 
 
+def make_folder(folder: Path) -> bool:
+    """Makes a folder that was not there; False where there is one, or another made it first.
+
+    Raises:
+        JournalUnwritable: it cannot be made.
+    """
+    with writing(folder):
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            return False
+    return True
+
+
+def drop_empty(folder: Path) -> None:
+    """Removes a folder in which nothing was begun."""
+    with suppress(OSError):
+        folder.rmdir()
+
+
 def sync_folder(folder: Path, disk: Disk) -> None:
     """Makes a new file's name as durable as its bytes; Windows does so by itself."""
     if os.name == "nt":
