@@ -22,8 +22,8 @@ from dream.runs.lines import LINE_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from io import BufferedReader
     from pathlib import Path
-    from typing import BinaryIO
 
 if sys.platform == "win32":
     import msvcrt
@@ -72,7 +72,7 @@ def writing(path: Path) -> Generator[None]:
         ) from error
 
 
-def open_for_reading(path: Path) -> BinaryIO:
+def open_for_reading(path: Path) -> BufferedReader:
     """An existing file.
 
     Raises:
