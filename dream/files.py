@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import TYPE_CHECKING, BinaryIO
@@ -12,7 +13,27 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Opening a pipe nobody writes to would wait for ever; the flag has no effect on regular files.
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+def open_descriptor(path: Path | str, flags: int) -> int:
+    """The descriptor of a regular file; a link to one is followed.
+
+    Args:
+        path: of the file.
+        flags: as os.open takes them.
+
+    Raises:
+        OSError: as os.open, and where something else than a regular file lies there.
+        ValueError: no file can have that name.
+    """
+    handle = os.open(path, flags | _FLAGS, 0o644)
+    kind = os.fstat(handle).st_mode
+    if not stat.S_ISREG(kind):
+        os.close(handle)
+        found = "a folder" if stat.S_ISDIR(kind) else "a pipe or a device"
+        raise OSError(errno.EINVAL, f"expected a regular file, found {found}")
+    return handle
 
 
 def open_regular(path: Path | str, what: str, *, error: type[InputError] = InputError) -> BinaryIO:
@@ -24,15 +45,10 @@ def open_regular(path: Path | str, what: str, *, error: type[InputError] = Input
         error: raised where it cannot be opened or is something else than a file.
     """
     try:
-        handle = os.open(path, _FLAGS)
+        handle = open_descriptor(path, os.O_RDONLY)
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or problem
         raise error(f"{what} {path}: cannot be read: {reason}") from None
-    kind = os.fstat(handle).st_mode
-    if not stat.S_ISREG(kind):
-        os.close(handle)
-        found = "a folder" if stat.S_ISDIR(kind) else "a pipe or a device"
-        raise error(f"{what} {path}: expected a regular file, found {found}")
     return os.fdopen(handle, "rb")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 from collections.abc import Callable, Iterable
@@ -16,14 +15,15 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from pydantic import ValidationError
 
 from dream.engine.session import Session
-from dream.errors import BarsInvalid, InputError, SchemaUnknown
+from dream.errors import BarsInvalid, InputError, JournalUnwritable, SchemaUnknown
 from dream.memory.episodes import Memory
 from dream.reports.metrics import RunFacts, summarise
-from dream.runs import assemble, drive, plugins
+from dream.runs import assemble, drive, plugins, summaries
 from dream.runs.journal import EndOfRecord, Journal, read_records
-from dream.runs.records import ClosedRecord, OpenedRecord, TradeRecord, trade_of
+from dream.runs.records import OpenedRecord, TradeRecord, trade_of
 from dream.runs.spec import RunSpec
-from dream.runs.stores import JOURNAL, Spend, write_whole
+from dream.runs.spending import Spend
+from dream.runs.stores import JOURNAL, drop_empty, make_folder
 from dream.strategies import asks
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from dream.runs.assemble import AnyDecider, Parts
     from dream.types import RecallFn, RunTable, Trade
 
-SUMMARY = "summary.json"
 Answers = Callable[..., Any] | Iterable[Any]
 _VERSIONS = ("dream", "numpy", "numba", "anthropic")
 
@@ -129,6 +128,7 @@ def run(
     started = perf_counter()
     attempts = _Attempts(folder)
     with ExitStack() as held:
+        held.callback(drop_empty, folder)
         # What can be wrong with what was given is found before a folder is made.
         live = live or assemble.live_decider(parts, options.access, attempts, held)
         session = _session(parts)
@@ -232,12 +232,17 @@ def _given(decider: AnyDecider | Answers | None, name: str) -> AnyDecider | None
 
 
 def _folder(options: Options, spec: RunSpec) -> Path:
-    """The newest folder of the run; with `fresh` the next one, which does not exist yet."""
+    """The newest folder with a journal of the run; with `fresh` the next one, which is made.
+
+    To make it, as only one process can, is what gives two fresh runs at the same time two folders.
+    """
     newest = following = options.folder / spec.run_id()
     n = 1
-    while following.exists():
+    while following.exists() or (options.fresh and not make_folder(following)):
+        if (following / JOURNAL).exists():
+            newest = following
         n += 1
-        newest, following = following, options.folder / f"{spec.run_id()}-{n}"
+        following = options.folder / f"{spec.run_id()}-{n}"
     return following if options.fresh else newest
 
 
@@ -350,30 +355,34 @@ def _finished(
     folder: Path, parts: Parts, decider: AnyDecider | None, recall: RecallFn | None
 ) -> Run:
     """A run that was finished before: its summary is read, or made again by a replay."""
-    digest = next((r.digest for r in read_records(folder) if isinstance(r, ClosedRecord)), None)
-    try:
-        summary = json.loads((folder / SUMMARY).read_bytes())
-        if summary["digest"] == digest:
-            return Run(folder, summary, already_done=True)
-    except (OSError, ValueError, KeyError, TypeError):
-        pass  # derived from the journal, so it can be made again
-    replayed = replay(folder, decider=decider, memory_recall_fn=recall)
-    assert replayed.table is not None, "a closed journal replays to its end"
-    summary = _summarise(folder, parts, replayed.table, replayed.wall_s)
-    return Run(folder, summary, already_done=True)
+    summary, notes = summaries.kept(folder), ()
+    if summary is None:
+        replayed = replay(folder, decider=decider, memory_recall_fn=recall)
+        assert replayed.table is not None, "a closed journal replays to its end"
+        summary = summarise(replayed.table, _facts(folder, parts, replayed.wall_s))
+        try:
+            summaries.keep(folder, summary)
+        except JournalUnwritable as error:  # on a medium that is only read; there is the result
+            notes = (f"the summary was derived again and could not be kept: {error}",)
+    # The folder may lie elsewhere now, or be named from elsewhere.
+    summary = cast("Summary", {**summary, "run_id": folder.name, "journal": str(folder / JOURNAL)})
+    return Run(folder, summary, already_done=True, notes=notes)
 
 
 def _summarise(folder: Path, parts: Parts, table: RunTable, wall_s: float) -> Summary:
-    facts = RunFacts(
+    summary = summarise(table, _facts(folder, parts, wall_s))
+    summaries.keep(folder, summary)
+    return summary
+
+
+def _facts(folder: Path, parts: Parts, wall_s: float) -> RunFacts:
+    return RunFacts(
         run_id=folder.name,
         journal=str(folder / JOURNAL),
         bars=parts.spec.bars,
         wall_s=round(wall_s, 3),
         terms=parts.spec.terms,
     )
-    summary = summarise(table, facts)
-    write_whole(folder / SUMMARY, json.dumps(summary, indent=1, allow_nan=False).encode())
-    return summary
 
 
 def _versions() -> dict[str, str]:

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, Self, cast
 
 from dream.errors import Diverged, JournalCorrupt, JournalError
 from dream.runs.lines import (
@@ -93,25 +93,24 @@ class Extent:
     is_closed: bool
 
 
-def _survey(path: Path) -> Extent:
+def _survey(file: BinaryIO, path: Path) -> Extent:
     """Checks every line: crc, chain, JSON, kind, `opened` first and only there, `closed` last."""
     lines, opened, opened_meta, is_closed = 0, None, cast("dict[str, Any]", {}), False
-    with open_for_reading(path) as file:
-        reader = LineReader(file, path)
-        for sealed in chained(reader):
-            data = load(sealed.whole, sealed.place)
-            kind = data["kind"]
-            if is_closed:
-                raise JournalCorrupt(f"{sealed.place}: a line after the closed line; {RESTORE}")
-            if (kind == "opened") != (lines == 0):
-                raise JournalCorrupt(
-                    f"{sealed.place}: expected one opened line, the first, found {kind}; {RESTORE}"
-                )
-            if kind == "opened":
-                opened = cast("OpenedRecord", parse(sealed.body, sealed.place))
-                opened_meta = data.get("meta") or {}
-            is_closed = kind == "closed"
-            lines += 1
+    reader = LineReader(file, path)
+    for sealed in chained(reader):
+        data = load(sealed.whole, sealed.place)
+        kind = data["kind"]
+        if is_closed:
+            raise JournalCorrupt(f"{sealed.place}: a line after the closed line; {RESTORE}")
+        if (kind == "opened") != (lines == 0):
+            raise JournalCorrupt(
+                f"{sealed.place}: expected one opened line, the first, found {kind}; {RESTORE}"
+            )
+        if kind == "opened":
+            opened = cast("OpenedRecord", parse(sealed.body, sealed.place))
+            opened_meta = data.get("meta") or {}
+        is_closed = kind == "closed"
+        lines += 1
     return Extent(lines, reader.end, reader.torn_bytes, opened, opened_meta, is_closed)
 
 
@@ -172,13 +171,10 @@ class Journal:
         """
         path = folder / JOURNAL
         with ExitStack() as held:
-            held.callback(os.close, lock_folder(folder))
+            held.callback(os.close, lock_folder(folder, disk))
             file = AppendFile(path, disk)
             held.callback(file.close)
-            extent = _survey(path)
-            if extent.torn_bytes:
-                file.set_aside(extent.end)
-            return cls._over(path, extent, held, file, sync)
+            return cls._over(path, held, file, sync)
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -190,14 +186,17 @@ class Journal:
         """
         path = folder / JOURNAL
         with ExitStack() as held:
-            return cls._over(path, _survey(path), held, None, "batch")
+            return cls._over(path, held, None, "batch")
 
     @classmethod
-    def _over(
-        cls, path: Path, extent: Extent, held: ExitStack, file: AppendFile | None, sync: Sync
-    ) -> Self:
+    def _over(cls, path: Path, held: ExitStack, file: AppendFile | None, sync: Sync) -> Self:
         source = held.enter_context(open_for_reading(path))
-        journal = cls(chained(LineReader(source, path)), extent, file, sync)
+        extent = _survey(source, path)
+        if file is not None and extent.torn_bytes:
+            file.set_aside(extent.end)
+        # The same open file again, up to where it was surveyed: a writer may go on beside a replay.
+        source.seek(0)
+        journal = cls(chained(LineReader(source, path, extent.end)), extent, file, sync)
         journal._held = held.pop_all()
         return journal
 
@@ -291,7 +290,12 @@ class Journal:
         self.close()
 
     def _next(self) -> Sealed:
-        sealed = next(self._record)
+        sealed = next(self._record, None)
+        if sealed is None:
+            raise JournalCorrupt(
+                f"the journal became shorter while it was being read: {self._left} recorded lines "
+                f"are missing; {RESTORE}"
+            )
         self._left -= 1
         return sealed
 

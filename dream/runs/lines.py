@@ -105,19 +105,20 @@ class Line:
 
 
 class LineReader:
-    """The whole lines of a file, as it is now, in order.
+    """The whole lines of a file, as it is now or up to stop bytes, in order.
 
-    A bad last line is a torn tail: the reader stops before it.
+    A bad last line is a torn tail: the reader stops before it. So it does where the file has
+    become shorter meanwhile, as one does whose writer takes back what it could not sync.
 
     Attributes:
         end: the byte after the last whole line so far.
         torn_bytes: length of the torn tail, 0 until it is reached.
     """
 
-    def __init__(self, file: BinaryIO, path: Path) -> None:
+    def __init__(self, file: BinaryIO, path: Path, stop: int | None = None) -> None:
         self._file = file
         self._path = path
-        self._stop = os.fstat(file.fileno()).st_size
+        self._stop = os.fstat(file.fileno()).st_size if stop is None else stop
         self.end = 0
         self.torn_bytes = 0
 
@@ -131,7 +132,7 @@ class LineReader:
         while self.end < self._stop:
             raw = self._file.readline(min(LINE_MAX, self._stop - self.end))
             head = without_crc(raw)
-            if head is None and self.end + len(raw) == self._stop:
+            if head is None and self._is_last(raw):
                 self.torn_bytes = len(raw)
                 return
             place = f"{self._path}: line {number} at byte {self.end}"
@@ -143,6 +144,10 @@ class LineReader:
             number += 1
             self.end += len(raw)
             yield Line(place, head)
+
+    def _is_last(self, raw: bytes) -> bool:
+        end = self.end + len(raw)
+        return end == self._stop or end >= os.fstat(self._file.fileno()).st_size
 
 
 @dataclass(frozen=True, slots=True)

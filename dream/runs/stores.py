@@ -1,8 +1,9 @@
-"""What a run leaves on the disk: append-only files of whole lines, one writer's lock, money spent.
+"""What a run leaves on the disk: append-only files of whole lines, and one writer's lock.
 
-A line counts as written when it is synced. When a write or a sync fails, what was never synced is
-cut off again and the file takes no more; where even that fails, or the process is killed, the next
-opening finds a torn tail and sets it aside. So a file is good after every failure.
+A line counts as written when it is synced and the file still lies where its reader will look for
+it. When a write or a sync fails, what was never synced is cut off again and the file takes no more;
+where even that fails, or the process is killed, the next opening finds a torn tail and sets it
+aside. So a file is good after every failure. One that somebody else changed is left as it is.
 """
 
 from __future__ import annotations
@@ -12,26 +13,17 @@ import os
 import sys
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final
+from secrets import token_hex
+from typing import TYPE_CHECKING, Final
 
-from pydantic import Field
-
-from dream.errors import InputError, JournalBusy, JournalCorrupt, JournalUnwritable
-from dream.runs.lines import (
-    LINE_MAX,
-    RESTORE,
-    LineReader,
-    encode,
-    load_json,
-    parse_as,
-    with_crc,
-)
-from dream.runs.records import Count, Record
+from dream.errors import InputError, JournalBusy, JournalUnwritable
+from dream.files import open_descriptor
+from dream.runs.lines import LINE_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from io import BufferedReader
     from pathlib import Path
-    from typing import BinaryIO
 
 if sys.platform == "win32":
     import msvcrt
@@ -47,20 +39,22 @@ else:
 
 
 JOURNAL: Final = "journal.jsonl"
-SPEND: Final = "spend.jsonl"
 LOCK: Final = "journal.lock"
 
 BATCH_LINES: Final = 1000
 BATCH_BYTES: Final = 1024 * 1024
 
+_NO_LOCKS: Final = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
+
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """The three calls that change a file; a test makes the n-th of them fail."""
+    """The calls that change a file or take its lock; a test makes the n-th of them fail."""
 
     write: Callable[[int, bytes], int] = os.write
     sync: Callable[[int], None] = os.fsync
     cut: Callable[[int, int], None] = os.ftruncate
+    lock: Callable[[int], None] = _lock_now
 
 
 DISK: Final = Disk()
@@ -78,21 +72,39 @@ def writing(path: Path) -> Generator[None]:
         ) from error
 
 
-def open_for_reading(path: Path) -> BinaryIO:
+def open_for_reading(path: Path) -> BufferedReader:
     """An existing file.
 
     Raises:
         InputError: it is not there or not readable.
     """
     try:
-        return path.open("rb")
-    except OSError as error:
+        return os.fdopen(open_descriptor(path, os.O_RDONLY), "rb")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
         raise InputError(
-            f"{path}: cannot be read: {error.strerror or error}; expected the folder of a run"
+            f"{path}: cannot be read: {reason}; expected the folder of a run"
         ) from error
 
 
-def lock_folder(folder: Path) -> int:
+def _lock(fd: int, folder: Path, disk: Disk) -> None:
+    try:
+        disk.lock(fd)
+    except OSError as error:
+        if error.errno in {errno.EACCES, errno.EAGAIN}:
+            raise JournalBusy(
+                f"{folder}: another process is writing this run; wait for it, stop it, or start "
+                "another run with --fresh"
+            ) from error
+        if error.errno in _NO_LOCKS:
+            raise JournalUnwritable(
+                f"{folder}: its file system takes no locks ({error.strerror}), so two processes "
+                "could write one run; keep runs on another one with --runs"
+            ) from error
+        raise
+
+
+def lock_folder(folder: Path, disk: Disk) -> int:
     """Makes this process the one writer of a run; closing the returned descriptor ends it.
 
     The system ends it as well when the process dies, however it dies.
@@ -104,18 +116,33 @@ def lock_folder(folder: Path) -> int:
     path = folder / LOCK
     with writing(path):
         folder.mkdir(parents=True, exist_ok=True)
-        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        fd = open_descriptor(path, os.O_RDWR | os.O_CREAT)
         try:
-            _lock_now(fd)
-        except OSError as error:
+            _lock(fd, folder, disk)
+        except BaseException:
             os.close(fd)
-            if error.errno not in {errno.EACCES, errno.EAGAIN}:
-                raise
-            raise JournalBusy(
-                f"{folder}: another process is writing this run; wait for it, stop it, or start "
-                "another run with --fresh"
-            ) from error
+            raise
     return fd
+
+
+def make_folder(folder: Path) -> bool:
+    """Makes a folder that was not there; False where there is one, or another made it first.
+
+    Raises:
+        JournalUnwritable: it cannot be made.
+    """
+    with writing(folder):
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            return False
+    return True
+
+
+def drop_empty(folder: Path) -> None:
+    """Removes a folder in which nothing was begun."""
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def sync_folder(folder: Path, disk: Disk) -> None:
@@ -130,7 +157,10 @@ def sync_folder(folder: Path, disk: Disk) -> None:
 
 
 class AppendFile:
-    """A file of whole lines that only grows. Hold the folder's lock while it is open."""
+    """A file of whole lines that only grows. Hold the folder's lock while it is open.
+
+    It has a lock of its own as well, since the folder's lock file can be deleted under a run.
+    """
 
     def __init__(self, path: Path, disk: Disk) -> None:
         self.path = path
@@ -138,11 +168,12 @@ class AppendFile:
         self._pending = bytearray()
         self._pending_lines = 0
         self._failed = False
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
         with writing(path):
-            self._fd = os.open(path, flags, 0o644)
-            self._size = os.fstat(self._fd).st_size
+            self._fd = open_descriptor(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
             try:
+                if os.name != "nt":  # there a lock keeps readers out
+                    _lock(self._fd, path.parent, disk)
+                self._size = os.fstat(self._fd).st_size
                 if not self._size:
                     sync_folder(path.parent, disk)
                     sync_folder(path.parent.parent, disk)
@@ -176,26 +207,55 @@ class AppendFile:
 
         Raises:
             JournalUnwritable: it could not be done; the file is as it was after the last success.
+                Or somebody else deleted, replaced or changed it, and it is left as it is.
         """
         if not self._pending:
             return
+        size = self._size + len(self._pending)
         try:
+            self._check_ours(self._size)
             with writing(self.path):
                 self._write(bytes(self._pending))
                 self._disk.sync(self._fd)
+            self._check_ours(size)
         except BaseException:
             # An interrupt too: nobody knows how much of the batch was written.
             self.give_up()
             raise
-        self._size += len(self._pending)
+        self._size = size
         self._pending.clear()
         self._pending_lines = 0
 
+    def _check_ours(self, size: int) -> None:
+        """Holds the file to its path and length: else lines go where nobody will read them."""
+        mine = os.fstat(self._fd)
+        try:
+            there = os.stat(self.path)  # noqa: PTH116 - beside os.fstat
+        except OSError as error:
+            found = f"it is not there any more ({error.strerror})"
+        else:
+            if not os.path.samestat(there, mine):
+                found = "another file is in its place"
+            elif mine.st_size != size:
+                found = f"it has {mine.st_size:,} bytes, not the {size:,} that were written"
+            else:
+                return
+        self._failed = True  # and nothing is cut off: it may be somebody else's
+        raise JournalUnwritable(
+            f"{self.path}: changed by somebody else while the run was going on: {found}; stop "
+            "whatever does so, put the file back if there is a copy, and run the same command "
+            "again to go on from what is there"
+        )
+
     def give_up(self) -> None:
         """Takes no more lines, and cuts off what was never synced if that can be done."""
+        if self._failed:
+            return
         self._failed = True
         with suppress(OSError):
-            self._disk.cut(self._fd, self._size)
+            # A cut never makes a file longer, which one that was emptied meanwhile would become.
+            if os.fstat(self._fd).st_size > self._size:
+                self._disk.cut(self._fd, self._size)
 
     def _write(self, rest: bytes) -> None:
         while rest:
@@ -207,7 +267,7 @@ class AppendFile:
     def set_aside(self, start: int) -> None:
         """Moves the bytes from start on to the end of the `.torn` file beside this one."""
         with writing(self.path):
-            with self.path.open("rb") as file:
+            with open_for_reading(self.path) as file:
                 file.seek(start)
                 torn = AppendFile(self.path.with_suffix(".torn"), self._disk)
                 try:
@@ -220,7 +280,7 @@ class AppendFile:
             self._size = start
 
     def close(self) -> None:
-        """Writes what is pending, then closes.
+        """Writes what is pending, looks a last time whether the file is ours, then closes.
 
         Raises:
             JournalUnwritable: as `sync`; the file is closed all the same.
@@ -228,156 +288,25 @@ class AppendFile:
         try:
             if not self._failed:
                 self.sync()
+                self._check_ours(self._size)
         finally:
             os.close(self._fd)
 
 
-Attempt = tuple[int, int, int]
-Usd = Annotated[float, Field(ge=0.0)]
-
-
-class AttemptBegun(Record):
-    """The line before a paid call: which one, and what it can cost at most."""
-
-    seq: Count
-    turn: Count
-    attempt: Count
-    ceiling_usd: Usd
-
-
-class AttemptEnded(Record):
-    """The line after a paid call: what it cost, null where the price is not known."""
-
-    seq: Count
-    turn: Count
-    attempt: Count
-    cost_usd: Usd | None
-
-
-class Spending:
-    """Adds up attempts; one without an end, or without a known price, counts at its ceiling."""
-
-    def __init__(self) -> None:
-        self._settled_usd = 0.0
-        self._begun: dict[Attempt, float] = {}
-
-    def begin(self, line: AttemptBegun) -> None:
-        """Counts an attempt at its ceiling, beside a lost one of the same name."""
-        key = (line.seq, line.turn, line.attempt)
-        self._settled_usd += self._begun.pop(key, 0.0)
-        self._begun[key] = line.ceiling_usd
-
-    def end(self, line: AttemptEnded) -> bool:
-        """Counts it at its cost instead; False when it had not begun."""
-        ceiling_usd = self._begun.pop((line.seq, line.turn, line.attempt), None)
-        if ceiling_usd is None:
-            return False
-        self._settled_usd += ceiling_usd if line.cost_usd is None else line.cost_usd
-        return True
-
-    def total(self) -> float:
-        """US dollars."""
-        return self._settled_usd + sum(self._begun.values())
-
-
-def _read_spend(path: Path) -> tuple[Spending, LineReader]:
-    spending = Spending()
-    with open_for_reading(path) as file:
-        reader = LineReader(file, path)
-        for line in reader:
-            data = load_json(line.head + b"}", line.place)
-            if "ceiling_usd" in data:
-                spending.begin(parse_as(AttemptBegun, data, line.place))
-            elif not spending.end(parse_as(AttemptEnded, data, line.place)):
-                raise JournalCorrupt(
-                    f"{line.place}: the end of an attempt that never began; {RESTORE}"
-                )
-    return spending, reader
-
-
-def spent_usd(folder: Path) -> float:
-    """What a run has spent so far in US dollars; reads only, 0 for a run without paid calls.
-
-    Raises:
-        JournalCorrupt: a line of spend.jsonl that is not the last is damaged.
-    """
-    path = folder / SPEND
-    return _read_spend(path)[0].total() if path.exists() else 0.0
-
-
-class Spend:
-    """The attempts at paid calls of one run. Open it only while its journal is open for writing."""
-
-    def __init__(self, file: AppendFile, spending: Spending) -> None:
-        self._file = file
-        self._spending = spending
-
-    @classmethod
-    def open(cls, folder: Path, *, disk: Disk = DISK) -> Spend:
-        """Reads what was spent and goes on; a torn last line is set aside in spend.torn.
-
-        Raises:
-            JournalCorrupt: a line that is not the last is damaged.
-            JournalUnwritable: the file cannot be written.
-        """
-        path = folder / SPEND
-        file = AppendFile(path, disk)
-        try:
-            spending, reader = _read_spend(path)
-            if reader.torn_bytes:
-                file.set_aside(reader.end)
-        except BaseException:
-            file.close()
-            raise
-        return cls(file, spending)
-
-    def before(self, seq: int, turn: int, attempt: int, ceiling_usd: float) -> None:
-        """Writes down that an attempt begins and what it can cost at most; on the disk on return.
-
-        Raises:
-            JournalUnwritable: then the attempt must not be made.
-        """
-        line = AttemptBegun(seq=seq, turn=turn, attempt=attempt, ceiling_usd=ceiling_usd)
-        self._write(line)
-        self._spending.begin(line)
-
-    def after(self, seq: int, turn: int, attempt: int, cost_usd: float | None) -> None:
-        """Writes down what it cost, None where that is not known: it then stays at its ceiling.
-
-        Raises:
-            JournalUnwritable: it stays at its ceiling.
-        """
-        line = AttemptEnded(seq=seq, turn=turn, attempt=attempt, cost_usd=cost_usd)
-        self._write(line)
-        began = self._spending.end(line)
-        assert began, f"attempt {line} was never begun"
-
-    def _write(self, line: Record) -> None:
-        self._file.append(with_crc(encode(line)[:-1]))
-        self._file.sync()
-
-    def total(self) -> float:
-        """US dollars so far, with an unfinished attempt at its ceiling."""
-        return self._spending.total()
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._file.close()
-
-
 def write_whole(path: Path, content: bytes) -> None:
-    """Writes a file all or nothing: under another name first, then renamed.
+    """Writes a file all or nothing: under a name of its own first, then renamed.
 
     Raises:
         JournalUnwritable: the folder cannot be written or the disk is full.
     """
-    temporary = path.with_name(path.name + ".part")
-    with writing(path):
-        try:
-            with temporary.open("wb") as file:
+    temporary = path.with_name(f"{path.name}.{token_hex(4)}.part")
+    try:
+        with writing(path):
+            with temporary.open("xb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)
-        finally:
+    finally:
+        with suppress(OSError):
             temporary.unlink(missing_ok=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dream.errors import JournalCorrupt
 from dream.runs.journal import Tally
@@ -16,6 +17,7 @@ from dream.runs.records import (
     OrderRecord,
     ReplyRecord,
     TradeRecord,
+    ns_utc,
 )
 from dream.runs.stores import JOURNAL, open_for_reading
 
@@ -25,12 +27,19 @@ if TYPE_CHECKING:
     from dream.runs.records import AnyRecord
 
 
+CENT: Final = 0.005
+"""Money within it is the same money; of an account below 5,000, a millionth is the bound."""
+
+DAY_NS: Final = 86_400_000_000_000
+
+
 @dataclass(frozen=True, slots=True)
 class Verified:
     """What a sound journal holds.
 
     Attributes:
-        lines: whole lines. by_kind: the same by kind.
+        lines: whole lines, at least the opened one. by_kind: the same by kind.
+        decisions: how many questions were decided.
         torn_bytes: length of a torn tail, which the next resume sets aside.
         closed: whether the run is finished.
         digest: hash over the decision, order and trade lines, 32 hex digits.
@@ -39,6 +48,7 @@ class Verified:
 
     lines: int
     by_kind: dict[str, int]
+    decisions: int
     torn_bytes: int
     closed: bool
     digest: str
@@ -55,7 +65,7 @@ def verify(folder: Path) -> Verified:
 
     Raises:
         InputError: there is no journal.
-        JournalCorrupt, SchemaUnknown: with the line and its byte offset.
+        JournalCorrupt, SchemaUnknown: with the line and its byte offset; or there is no line.
     """
     path = folder / JOURNAL
     books = _Books()
@@ -69,9 +79,16 @@ def verify(folder: Path) -> Verified:
                 raise JournalCorrupt(f"{sealed.place}: {record.kind} line: {wrong}; {RESTORE}")
             books.tally.add(record.kind, sealed.body, sealed.chain)
     counts = books.tally.counts
+    if not counts:
+        found = f"{reader.torn_bytes} bytes and no whole line" if reader.torn_bytes else "nothing"
+        raise JournalCorrupt(
+            f"{path}: expected an opened line, found {found}: no run is recorded here; run its "
+            f"command again to begin it, or {RESTORE}"
+        )
     return Verified(
         lines=sum(counts.values()),
         by_kind=counts,
+        decisions=counts.get("decision", 0),
         torn_bytes=reader.torn_bytes,
         closed="closed" in counts,
         digest=books.tally.digest,
@@ -86,6 +103,8 @@ class _Books:
         self.tally = Tally()
         self.pnl = 0.0
         self._start_equity = 0.0
+        self._largest = 0.0
+        self._additions = 1
         self._questions = 0
         self._turns = 0
 
@@ -112,7 +131,7 @@ class _Books:
             case OrderRecord():
                 return self._known(record.seq)
             case TradeRecord():
-                self.pnl += record.pnl
+                self._add(record)
                 return self._known(record.seq)
             case ClosedRecord():
                 return self._closed(record)
@@ -122,8 +141,20 @@ class _Books:
         equity: Any = terms.get("equity") if isinstance(terms, dict) else None
         if type(equity) not in {int, float}:
             return f"expected the starting money in spec.terms.equity, found {equity!r}"
-        self._start_equity = float(equity)
+        self._start_equity = self._largest = float(equity)
         return None
+
+    def _add(self, trade: TradeRecord) -> None:
+        """Counts a trade's money, and how the engine may have rounded the same.
+
+        It added the fee of the entry, a swap at each change of day, the price move and the fee of
+        the exit to its cash, one after the other, and put the same parts together for the trade.
+        """
+        parts = abs(trade.pnl) + 2 * (abs(trade.costs.commission) + abs(trade.costs.swap))
+        self._largest = max(self._largest, abs(self._start_equity + self.pnl) + parts)
+        self.pnl += trade.pnl
+        days = (ns_utc(trade.exit.time) - ns_utc(trade.entry.time)) // DAY_NS + 1
+        self._additions += 8 + 2 * max(days, 0)
 
     def _reply(self, record: ReplyRecord) -> str | None:
         expected = (self._questions, self._turns, "repair" if self._turns else "decision")
@@ -156,10 +187,15 @@ class _Books:
         )
 
     def _money(self, equity: float) -> str | None:
-        """Flat, so equity is the starting money and what the trades brought: to the cent."""
+        """Flat, so equity is the starting money and what the trades brought: to the cent.
+
+        Each addition, there and here, is off by half an ulp of the largest sum so far at most. That
+        is far below a cent until an account has some 1e10; above, a cent cannot be asked for.
+        """
         expected = self._start_equity + self.pnl
         scale = max(abs(self._start_equity), abs(equity))
-        if abs(equity - expected) <= min(0.005, 1e-6 * scale):
+        rounding = self._additions * math.ulp(self._largest)
+        if abs(equity - expected) <= min(CENT, 1e-6 * scale) + rounding:
             return None
         return f"expected equity {expected!r} (start and the trades' sum), found {equity!r}"
 

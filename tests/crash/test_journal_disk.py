@@ -192,15 +192,6 @@ def test_a_line_that_is_too_long_is_not_written(tmp_path):
 
 
 @linux
-def test_a_device_that_is_full(tmp_path):
-    (tmp_path / "journal.jsonl").symlink_to("/dev/full")
-    with Journal.open(tmp_path) as journal:
-        journal.emit(opened())
-        with pytest.raises(JournalUnwritable, match=r"journal\.jsonl.*No space left on device"):
-            journal.add_reply(reply(0), paid=True)
-
-
-@linux
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(JournalUnwritable, match="Not a directory"):

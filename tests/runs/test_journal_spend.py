@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from dream.errors import JournalCorrupt, JournalUnwritable
 from dream.runs.lines import with_crc
-from dream.runs.stores import Spend, spent_usd
+from dream.runs.spending import Spend, spent_usd
 from tests.runs.journal_samples import QUICK, Failing
 
 
