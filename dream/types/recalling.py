@@ -95,7 +95,13 @@ class EpisodeTable(Protocol):
 
     def __len__(self) -> int: ...
 
-    def __getitem__(self, row: int, /) -> Episode: ...
+    def __getitem__(self, row: int, /) -> Episode:
+        """A copy of the episode in a row."""
+        ...
+
+    def id(self, row: int, /) -> str:
+        """The episode's id, as Recalled needs it; cheaper than past[row].id."""
+        ...
 
     def column(self, name: str, /) -> npt.NDArray[Any]:
         """A column, read-only, of the visible length; memory.episodes lists the names."""
