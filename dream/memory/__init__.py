@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from dream.memory.balance import Balance, ensure_negative_balance
 
 if TYPE_CHECKING:
+    from dream.memory.check import checked
     from dream.memory.episodes import Memory
     from dream.memory.features import features_of
-    from dream.memory.recall import RECALL, Weights, checked, hybrid, none, similarity
+    from dream.memory.recall import RECALL, Weights, hybrid, none, similarity
 
 __all__ = [
     "RECALL",
@@ -32,7 +33,7 @@ _HOME = {
     "Memory": "episodes",
     "RECALL": "recall",
     "Weights": "recall",
-    "checked": "recall",
+    "checked": "check",
     "features_of": "features",
     "hybrid": "recall",
     "none": "recall",

@@ -56,11 +56,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
 T = TypeVar("T")
 
-_SHOWN_OF_AN_ITEM = 200
+_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def relevance(item: Any) -> float:
 
 
 def ensure_negative_balance(
-    top: Sequence[T],
+    top: Iterable[T],
     all_candidates: Iterable[T],
     is_negative: Callable[[T], bool],
     min_negative_ratio: float = 0.20,
@@ -102,8 +102,8 @@ def ensure_negative_balance(
     `top` yet, told apart by identity, never by equality. Nothing is changed in place.
 
     Args:
-        top: the best items by some ranking.
-        all_candidates: the pool that `top` was chosen from.
+        top: the best items by some ranking; any iterable, read once.
+        all_candidates: the pool that `top` was chosen from; likewise.
         is_negative: whether an item's outcome was bad.
         min_negative_ratio: share of `top`, 0 ... 1, read as the decimal that it prints as, so that
             0.07 of 100 is 7. 0 returns `top` as it is.
@@ -114,23 +114,24 @@ def ensure_negative_balance(
         those of `top` before those of the pool. With too few negatives, as many as there are.
 
     Raises:
-        ValueError: the ratio is not in [0, 1], or the score of an item that had to be ranked is not
-            a number.
+        ValueError: the ratio is no number in [0, 1], or the score of an item that had to be ranked
+            is not a number that a float can hold.
     """
     return balance(top, all_candidates, is_negative, min_negative_ratio, score_key).items
 
 
 def balance(
-    top: Sequence[T],
+    top: Iterable[T],
     all_candidates: Iterable[T],
     is_negative: Callable[[T], bool],
     min_negative_ratio: float = 0.20,
     score_key: Callable[[T], float] = relevance,
 ) -> Balance[T]:
     """`ensure_negative_balance` with a report of what it did."""
+    top = list(top)
     wanted = quota(len(top), min_negative_ratio)
     if wanted == 0:
-        return Balance(list(top), 0, met=True, injected=[], evicted=[])
+        return Balance(top, 0, met=True, injected=[], evicted=[])
     ranked = [(_score(item, score_key), item) for item in top]
     positive = [place for place, item in enumerate(top) if not is_negative(item)]
     missing = wanted - (len(top) - len(positive))
@@ -152,22 +153,37 @@ def balance(
     )
 
 
-@lru_cache(maxsize=256)
 def quota(n: int, min_negative_ratio: float) -> int:
     """ceil(n * ratio), exact for the decimal that the ratio prints as.
 
     Raises:
         ValueError: the ratio is not a number in [0, 1].
     """
-    try:
-        exact = Fraction(str(min_negative_ratio))
-    except ValueError:
-        exact = None
-    if exact is None or not 0 <= exact <= 1:
-        raise ValueError(
-            f"min_negative_ratio: expected a number from 0 to 1, found {min_negative_ratio!r}"
-        )
+    # a bool equals 0 or 1 and a text can read as a number, but neither was meant as a share
+    if not isinstance(min_negative_ratio, bool | str):
+        try:
+            return _quota(n, str(min_negative_ratio))
+        except ValueError:
+            pass
+    found = in_short(min_negative_ratio)
+    raise ValueError(f"min_negative_ratio: expected a number from 0 to 1, found {found}")
+
+
+@lru_cache(maxsize=256)
+def _quota(n: int, ratio: str) -> int:
+    exact = Fraction(ratio)
+    if not 0 <= exact <= 1:
+        raise ValueError(ratio)
     return math.ceil(n * exact)
+
+
+def in_short(thing: object) -> str:
+    """A thing as an error message shows it: at most 200 characters, whatever its repr does."""
+    try:
+        text = repr(thing)
+    except Exception:  # noqa: BLE001 - it may be anybody's, and the message matters more
+        return f"a {type(thing).__name__} that cannot be shown"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _best_absent(
@@ -190,10 +206,9 @@ def _best_absent(
 def _score(item: T, score_key: Callable[[T], float]) -> float:
     given = score_key(item)
     try:
-        score = float(given)
-    except (TypeError, ValueError):
+        score = math.nan if isinstance(given, str | bytes) else float(given)
+    except (TypeError, ValueError, OverflowError):
         score = math.nan
     if math.isnan(score):
-        shown = repr(item)[:_SHOWN_OF_AN_ITEM]
-        raise ValueError(f"score of {shown}: expected a number, found {given!r}")
+        raise ValueError(f"score of {in_short(item)}: expected a number, found {in_short(given)}")
     return score

@@ -1,29 +1,34 @@
 """The door to closed trades: an episode is seen strictly after it became known, or not at all.
 
 Episodes wait in a queue that nobody is handed. A question at `now_ns` moves those known before it
-into columns, and what a recall function receives is made of these columns alone, so that neither a
-view's base nor any other way from it leads to a later episode. Questions never go back in time.
+into columns, and what a recall function receives is made of these columns alone, so that no way
+from it leads to a later episode. What it is handed are copies: a column lies in immutable bytes, an
+episode is made anew at every reading. Questions never go back in time.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Callable
+from dataclasses import fields, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from dream.errors import InputError, LeakError
+from dream.memory.balance import in_short
 from dream.memory.features import TREND, VOLATILITY, log_or_nan, situation_of
+from dream.memory.plain import number, whole, word
+from dream.types import Episode, Features
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     import numpy.typing as npt
 
-    from dream.types import Episode
-
-    Column = tuple[type[np.generic], Callable[[Episode], Any]]
+Column = tuple[type[np.generic], Callable[[Episode], Any]]
 
 FEATURE_COLUMNS: Final[dict[str, Column]] = {
     "known_ns": (np.int64, lambda e: e.known_ns),
@@ -67,29 +72,37 @@ _FIRST_CAPACITY = 64
 class Past:
     """The episodes known by one moment, in the order of (known_ns, id). Satisfies EpisodeTable.
 
-    Holds published rows only; what is still hidden cannot be reached from here.
+    Holds published rows only; what is still hidden cannot be reached from here. What it answers
+    with is the asker's own and changes nothing here.
     """
 
-    __slots__ = ("_before_ns", "_columns", "_cut", "_episodes", "_n", "_words")
+    __slots__ = ("_before_ns", "_copies", "_episodes", "_n", "_store", "_words")
 
     def __init__(
         self,
         episodes: list[Episode],
-        columns: Mapping[str, npt.NDArray[Any]],
+        store: Mapping[str, npt.NDArray[Any]],
         strategies: tuple[str, ...],
         before_ns: int,
     ) -> None:
         self._episodes = episodes
-        self._columns = columns
+        self._store = store
         self._words = {"strategy": strategies, "trend": TREND, "volatility": VOLATILITY}
         self._before_ns = before_ns
         self._n = len(episodes)
-        self._cut: dict[str, npt.NDArray[Any]] = {}
+        self._copies: dict[str, npt.NDArray[Any]] = {}
 
     def __len__(self) -> int:
         return self._n
 
     def __getitem__(self, row: int, /) -> Episode:
+        return _copy(self._kept(row))
+
+    def id(self, row: int, /) -> str:
+        """The id of the episode in a row; the same as past[row].id, without the copy."""
+        return self._kept(row).id
+
+    def _kept(self, row: int) -> Episode:
         if not -self._n <= row < self._n:
             raise IndexError(f"row {row} of a memory of {self._n} episodes")
         episode = self._episodes[row % self._n]
@@ -99,15 +112,20 @@ class Past:
     def column(self, name: str, /) -> npt.NDArray[Any]:
         """(len(self),) read-only; names, dtypes and meanings stand at COLUMNS.
 
+        A copy in bytes, made at the first call: an array over other memory would lead to it by its
+        base, and one that owned its memory could be made writable.
+
         Raises:
             KeyError: there is no such column.
         """
-        cut = self._cut.get(name)
-        if cut is None:
-            if name not in self._columns:
-                raise KeyError(f"no column {name!r}; there are: {', '.join(self._columns)}")
-            cut = self._cut[name] = self._columns[name][: self._n]
-        return cut
+        copy = self._copies.get(name)
+        if copy is None:
+            if name not in self._store:
+                raise KeyError(f"no column {name!r}; there are: {', '.join(self._store)}")
+            store = self._store[name]
+            copy = np.frombuffer(store[: self._n].tobytes(), store.dtype)
+            self._copies[name] = copy
+        return copy
 
     def words(self, name: str, /) -> tuple[str, ...]:
         """The words that the codes in column `strategy`, `trend` or `volatility` stand for."""
@@ -128,12 +146,13 @@ class Memory:
         self._episodes: list[Episode] = []
         self._strategies: dict[str, int] = {}
         self._added_ns = self._asked_ns = -_INT64
-        for episode in imported:
+        for given in imported:
+            episode = _plain(given)
             self._admit(episode)
             self._waiting.append((episode.known_ns, episode.id, episode))
         heapq.heapify(self._waiting)
         self._resize(_FIRST_CAPACITY)
-        self._table = Past(self._episodes, self._faces, (), self._asked_ns)
+        self._table = Past(self._episodes, self._store, (), self._asked_ns)
 
     def __len__(self) -> int:
         """Episodes held, visible or not."""
@@ -147,6 +166,7 @@ class Memory:
                 asked, which should have seen it.
             InputError: it is impossible, or its id is here already.
         """
+        episode = _plain(episode)
         known = episode.known_ns
         if known < self._added_ns or known < self._asked_ns:
             raise LeakError(
@@ -206,10 +226,10 @@ class Memory:
         for name, (_, value) in COLUMNS.items():
             self._store[name][first:last] = [value(episode) for episode in batch]
         self._episodes += batch
-        self._table = Past(self._episodes, self._faces, tuple(codes), now_ns)
+        self._table = Past(self._episodes, self._store, tuple(codes), now_ns)
 
     def _resize(self, capacity: int) -> None:
-        """New storage, and read-only faces of it that cannot be made writable again."""
+        """New storage; tables made before keep the old one, whose rows stay as they are."""
         n = len(self._episodes)
         dtypes = {"strategy": np.int32, **{name: dtype for name, (dtype, _) in COLUMNS.items()}}
         grown: dict[str, npt.NDArray[Any]] = {}
@@ -219,14 +239,49 @@ class Memory:
                 grown[name][:n] = self._store[name][:n]
         self._capacity = capacity
         self._store = grown
-        self._faces = {
-            name: np.frombuffer(array.data.toreadonly(), array.dtype)
-            for name, array in grown.items()
-        }
 
 
 def _or_nan(value: float | None) -> float:
     return math.nan if value is None else value
+
+
+_KINDS: Final[dict[Any, Callable[[Any], Any]]] = {
+    "int": whole,
+    "float": number,
+    "str": word,
+    "float | None": lambda value: None if value is None else number(value),
+    "str | None": lambda value: None if value is None else word(value),
+}
+_PLAIN_FEATURES: Final = {f.name: _KINDS[f.type] for f in fields(Features)}
+_PLAIN: Final = {f.name: _KINDS[f.type] for f in fields(Episode) if f.name != "features"}
+
+
+def _plain(episode: Episode) -> Episode:
+    """The episode made anew, in exact built-in types, so that nobody else holds what memory keeps.
+
+    Raises:
+        InputError: naming the episode and the field that is of another type.
+    """
+    features = episode.features
+
+    def values(owner: Any, kinds: Mapping[str, Callable[[Any], Any]]) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        for name, plain in kinds.items():
+            try:
+                out[name] = plain(getattr(owner, name))
+            except (TypeError, ValueError) as error:
+                raise InputError(f"episode {in_short(episode.id)}: {name}: {error}") from None
+        return out
+
+    kept = Features(**values(features, _PLAIN_FEATURES))
+    return Episode(**values(episode, _PLAIN), features=kept)
+
+
+_features_of = attrgetter(*_PLAIN_FEATURES)
+
+
+def _copy(episode: Episode) -> Episode:
+    return replace(episode, features=Features(*_features_of(episode.features)))
 
 
 def _check(episode: Episode) -> None:

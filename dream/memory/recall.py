@@ -1,21 +1,21 @@
-"""Which past trades are put before the agent: recall arms, and the check of any recall function.
+"""Which past trades are put before the agent: the recall arms.
 
 A recall function sees the episodes known by now and the features of the decision. What it returns
-is checked to have come from there. Similarity compares features only; it cannot read an outcome.
+is checked in `memory.check`. Similarity compares features only; it cannot read an outcome.
 """
 
 from __future__ import annotations
 
-import math
 import operator
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dream.errors import DreamError, InputError, LeakError, SpecInvalid
+from dream.errors import SpecInvalid
 from dream.memory.balance import balance, quota
+from dream.memory.check import checked
 from dream.memory.features import log_or_nan, situation_of
 from dream.types import Recalled
 
@@ -23,6 +23,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dream.types import EpisodeTable, RecallFn, RecallQuery
+
+__all__ = [
+    "COMPONENTS",
+    "RECALL",
+    "Weights",
+    "checked",
+    "hybrid",
+    "most_similar",
+    "most_similar_balanced",
+    "none",
+    "nothing",
+    "similarity",
+]
 
 COMPONENTS: Final = (
     "atr_m15",
@@ -239,81 +252,6 @@ def _search(
     for row, value in zip(rows.tolist(), values.tolist(), strict=True):
         if row >= 0 and row not in found:
             parts = {name: value[place] for name, place in counted}
-            found[row] = Recalled(row, past[row].id, value[0], parts)
+            found[row] = Recalled(row, past.id(row), value[0], parts)
     pool = list(found.values())
     return pool[:k], pool
-
-
-def checked(recall_fn: RecallFn, query: RecallQuery, past: EpisodeTable) -> list[Recalled]:
-    """What the function recalls, once it is known to have come from `past`.
-
-    Raises:
-        LeakError: an item is not an episode of `past`.
-        InputError: the function fails, or returns something other than at most k different items
-            with finite scores.
-    """
-    try:
-        returned: Any = recall_fn(query, past)
-    except DreamError:
-        raise
-    except (Exception, SystemExit) as error:
-        found = f"{type(error).__name__}: {error}{_origin(error)}"
-        raise InputError(f"{_where(recall_fn, query)} failed: {found}") from error
-    if not isinstance(returned, list) or len(returned) > query.k:
-        found = len(returned) if isinstance(returned, list) else f"a {type(returned).__name__}"
-        raise InputError(
-            f"{_where(recall_fn, query)}: expected a list of at most {query.k} Recalled, "
-            f"found {found}"
-        )
-    out: list[Recalled] = []
-    seen: set[int] = set()
-    for given in returned:
-        try:
-            item = _plain(given)
-        except (TypeError, ValueError, AttributeError) as error:
-            raise InputError(f"{_where(recall_fn, query)}: {error}, in {given!r}") from error
-        row = item.row
-        if not 0 <= row < len(past) or past[row].id != item.id:
-            raise LeakError(
-                f"{_where(recall_fn, query)} returned row {row} with id {item.id!r}, which is not "
-                f"among the {len(past)} episodes it was given. Return rows of `past`, and the id "
-                f"of past[row]"
-            )
-        if row in seen:
-            raise InputError(f"{_where(recall_fn, query)}: row {row} is returned twice")
-        seen.add(row)
-        out.append(item)
-    return out
-
-
-def _plain(item: Any) -> Recalled:
-    """The item in plain finite numbers, as a journal can hold it; itself if it is so already."""
-    if not isinstance(item, Recalled):
-        raise TypeError(f"expected Recalled, found {type(item).__name__}")
-    numbers = [item.score, *item.components.values()]
-    if not all(map(math.isfinite, numbers)):
-        raise ValueError("expected finite scores")
-    if type(item.mark) is not str:
-        raise TypeError(f"expected a word as mark, found {type(item.mark).__name__}")
-    words = set(map(type, item.components)) <= {str}
-    if words and type(item.row) is int and set(map(type, numbers)) == {float}:
-        return item
-    parts = {str(name): float(value) for name, value in item.components.items()}
-    return Recalled(operator.index(item.row), item.id, float(item.score), parts, item.mark)
-
-
-def _where(function: Any, query: RecallQuery) -> str:
-    while isinstance(function, partial):
-        function = function.func
-    name = getattr(function, "__qualname__", type(function).__qualname__)
-    return f"recall function {function.__module__}:{name} at decision {query.seq}"
-
-
-def _origin(error: BaseException) -> str:
-    """Where it was raised, for the author of the function."""
-    trace = error.__traceback__
-    if trace is None:
-        return ""
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    return f" ({trace.tb_frame.f_code.co_filename}, line {trace.tb_lineno})"

@@ -51,7 +51,18 @@ class Indicators:
 
 @dataclass(frozen=True, slots=True)
 class BoardRow:
-    """One strategy's state at a bar; prices in quote currency, None where not known."""
+    """One strategy's state at a bar; prices in quote currency, None where not known.
+
+    Attributes:
+        strategy: its name on the board.
+        live: 1 a long set-up, -1 a short one, 0 none.
+        stop, target: what it would use at this bar, live or not.
+        trigger: price at which it would become live, None where it has no single price.
+        distance: trigger - close; positive where the trigger is above.
+        levels: its reference levels by name.
+        entries_today: fills of this trading day. entries_per_day: fills allowed, 0 for no limit.
+        expires_minute: trading-clock minute at which a position is closed, 0 for never.
+    """
 
     strategy: str
     live: int
@@ -82,6 +93,8 @@ class Snapshot:
             quote currency.
         window_close_ns: (k,) int64 copy, the close times of the rows.
         closed_at_minute: (k,) int16 copy, trading-clock minutes of the rows.
+        indicators: of completed periods. board: a row for each strategy, in board order.
+        position: None when flat. account: money, and the last closed trades.
     """
 
     seq: int
@@ -104,10 +117,16 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the agent decided; stop and target in quote currency, None to use the board's.
+    """What the agent decided.
 
-    status says how it came about: only `ok` counts as the agent's choice. error says, of an
-    answer that could not be read, why; None otherwise.
+    Attributes:
+        action: BUY, SELL, HOLD or CLOSE.
+        strategy: for an entry, a name on the board; else None.
+        confidence: 0 ... 1, None where not said. Written down, never used.
+        stop, target: in quote currency; None for the board's, which it lends while it is live.
+        reasoning: in words.
+        status: how it came about; only `ok` counts as the agent's choice.
+        error: of an answer that could not be read, why; None otherwise.
     """
 
     action: Action = "HOLD"

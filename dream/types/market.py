@@ -118,9 +118,10 @@ class Setups:
 
 
 class Strategy(Protocol):
-    """A pure function of the bars; its own parameters are numbers, named, with defaults.
+    """A pure function of the bars. Causality is checked by the gate, not trusted.
 
-    Causality is checked by the gate, not trusted.
+    Its own parameters are keyword-only numbers with defaults, `(bars, *, lookback: float = 20)`:
+    only these can be set by `--set`, and what is set arrives as a float.
     """
 
     def __call__(self, bars: Bars, *args: Any, **params: Any) -> Setups:

@@ -16,7 +16,9 @@ class Features:
     """What a decision is compared by, frozen at the decision; nothing here knows an outcome.
 
     Attributes:
-        atr_m15, atr_d1: in units of price. sessions: bit set. trend, volatility: regime words.
+        atr_m15, atr_d1: in quote currency, NaN where unknown.
+        sessions: bit set of ASIA 1, LONDON 2, NEW_YORK 4.
+        trend: up, down, range or unknown. volatility: low, normal, high or unknown.
         rsi: 0 ... 100. distance: (close - trigger) / ATR D1, None without a trigger.
         strategy: the live or chosen one, None when there is none.
         weekday: 0 Monday. hour: 0 ... 23, both by the trading clock.
@@ -36,7 +38,23 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A closed trade as memory keeps it. Visible iff known_ns < now_ns, strictly."""
+    """A closed trade as memory keeps it. Visible iff known_ns < now_ns, strictly.
+
+    Attributes:
+        id: unique in a memory; recalled items and trade lines of the journal name it.
+        run_id: the run that traded. model: its decider. seq: the question that opened it.
+        opened_ns: close of the bar at which it was decided, nanoseconds UTC.
+        known_ns: close of the bar in which it ended: from then on it is known.
+        features: of the decision.
+        strategy: its name on the board. side: 1 long, -1 short.
+        entry, exit: fill prices in quote currency.
+        pnl: net money in account currency. r: pnl over the money at risk, None where unknown.
+        mae, mfe: largest adverse and favourable move in quote currency, None where unknown.
+        exit_reason: why it ended (see Fill.why).
+        confidence: the decision's, None where not said. reasoning: the decision's.
+        reflection: written after it had ended; empty where nobody wrote one.
+        source: run, or where it was imported from.
+    """
 
     id: str
     run_id: str
@@ -62,7 +80,13 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class RecallQuery:
-    """What a recall function is asked with. There is no clock and no way to name a later time."""
+    """What a recall function is asked with. There is no clock and no way to name a later time.
+
+    Attributes:
+        seq: number of the question. now_ns: its moment, nanoseconds UTC.
+        features: of this decision; strategy is the first live one, None where none is.
+        k: the most items to return. seed: of the run, for what is drawn.
+    """
 
     seq: int
     now_ns: int
@@ -79,8 +103,9 @@ class Recalled:
         row: index in the table that the function received.
         id: the episode's id, for the check that it came from there.
         score: what the result is ordered by.
-        components: name to value; every part of the score.
-        mark: "" or `injected` (put in by balance) or `placebo`.
+        components: name to value, every part of the score; at most 32, names of at most 64
+            characters.
+        mark: "", `injected` (put in by balance) or `placebo`.
     """
 
     row: int
@@ -95,7 +120,13 @@ class EpisodeTable(Protocol):
 
     def __len__(self) -> int: ...
 
-    def __getitem__(self, row: int, /) -> Episode: ...
+    def __getitem__(self, row: int, /) -> Episode:
+        """A copy of the episode in a row."""
+        ...
+
+    def id(self, row: int, /) -> str:
+        """The episode's id, as Recalled needs it; cheaper than past[row].id."""
+        ...
 
     def column(self, name: str, /) -> npt.NDArray[Any]:
         """A column, read-only, of the visible length; memory.episodes lists the names."""

@@ -30,7 +30,11 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What a trade paid, each positive when it cost money (swap may be negative: a credit)."""
+    """What a trade paid, in account currency.
+
+    Attributes:
+        spread, slippage, commission: zero or more. swap: negative where it was a credit.
+    """
 
     spread: float = 0.0
     slippage: float = 0.0
@@ -45,12 +49,16 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Trade:
-    """A closed trade. seq is the question that opened it (-1 in an unasked rule run).
+    """A closed trade; money in account currency, prices in quote currency.
 
     Attributes:
+        seq: the question that opened it (-1 in an unasked rule run).
+        strategy: its name on the board. side: 1 long, -1 short.
+        entry, exit: the two fills. stop, target: its levels.
         pnl: net of all costs. r: pnl over the money at risk between fill and stop.
         mae, mfe: largest adverse and favourable move in quote currency, clipped at the exit.
         ambiguous: the exit bar reached stop and target after its open.
+        costs: what it paid, already taken off pnl.
         pnl_stop_first, pnl_target_first: the same trade under either order of an ambiguous bar.
         known_ns: close time of the bar in which it ended.
     """
@@ -100,7 +108,17 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The open position. side is +1 or -1; money in account currency."""
+    """The open position; money in account currency, prices in quote currency.
+
+    Attributes:
+        seq: the question that opened it. strategy: its name on the board.
+        side: 1 long, -1 short.
+        entry_ns: open time of the bar in which it was filled, nanoseconds UTC.
+        entry: fill price. lots: size. stop, target: its levels.
+        unrealised: profit at this close, what was paid so far taken off.
+        unrealised_r: the same over the money at risk between fill and stop.
+        bars_held: closed bars since the fill, the entry bar counted.
+    """
 
     seq: int
     strategy: str
@@ -117,7 +135,12 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Money at a decision. equity is marked to the bar's close; cash is realised."""
+    """Money at a decision, in account currency.
+
+    Attributes:
+        start: at the beginning of the run. cash: realised. equity: marked to this close.
+        trades: closed so far. recent: the last five of them, newest last.
+    """
 
     start: float
     cash: float

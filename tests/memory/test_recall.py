@@ -260,6 +260,9 @@ class Watched:
     def __getitem__(self, row):
         return self.past[row]
 
+    def id(self, row):
+        return self.past.id(row)
+
     def words(self, name):
         return self.past.words(name)
 
