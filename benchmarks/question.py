@@ -159,7 +159,9 @@ def whole_s(folder: Path, questions: int) -> float:
     queries = drive.Queries(recalling.HYBRID, "hybrid", 5, 0)
     with Journal.open(folder, disk=UNSYNCED) as journal:
         watch = drive.Watch(stop=lambda: loop.tally.decisions == questions)
-        loop = drive.Loop(made, past, queries, decider(), journal, "benchmark", watch)
+        loop = drive.Loop(
+            made, past, queries, decider(), journal, drive.Identity("benchmark", "benchmark"), watch
+        )
         started = perf_counter()
         with suppress(drive.Stopped):
             loop.run()

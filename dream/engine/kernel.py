@@ -171,8 +171,8 @@ def _enter(
     steps = 0
     if reason == 0:
         per_step = abs(fill - s.pend_stop) * c.unit
-        steps = math.floor(c.risk * s.cash / per_step + 1e-9)
-        steps = min(steps, c.max_steps)
+        size = c.risk * s.cash / per_step + 1e-9
+        steps = c.max_steps if size >= c.max_steps else math.floor(size)
         if steps < c.min_steps:
             reason = 5
             by_risk, by_margin = per_step / c.risk, c.unit * fill / c.leverage

@@ -105,7 +105,7 @@ class Session:
         self._recent: tuple[Trade, ...] = ()
         self._closed = 0
         self._seq = 0
-        self._asked: Snapshot | None = None
+        self._asked = False
         self._done: Done | None = None
 
     @property
@@ -130,7 +130,7 @@ class Session:
 
     def advance(self) -> Event:
         """Walk to the next event. After Asked, `submit` must come first."""
-        assert self._asked is None, "submit a decision before advancing"
+        assert not self._asked, "submit a decision before advancing"
         if self._queue:
             return self._next()
         if self._done is not None:
@@ -147,67 +147,74 @@ class Session:
 
     def _next(self) -> Event:
         event = self._queue.pop(0)
-        if isinstance(event, Asked):
-            self._asked = event.snapshot
+        self._asked = isinstance(event, Asked)
         return event
 
     def _collect(self) -> None:
         for event in events_of(self._walker.drain()):
             if event.kind == kernel.CLOSED:
-                trade = self._reader.trade(event)
+                # What a decider is shown is another object than what is counted.
+                self._recent = (*self._recent[-4:], self._reader.trade(event))
                 self._closed += 1
-                self._recent = (*self._recent[-4:], trade)
-                self._queue.append(TradeClosed(trade))
+                self._queue.append(TradeClosed(self._reader.trade(event)))
             else:
                 order = self._reader.order(event)
                 refused = event.kind == kernel.REFUSED
                 self._queue.append(OrderRefused(order) if refused else OrderFilled(order))
 
     def submit(self, decision: Decision) -> None:
-        """Give the answer to the last question; legal only after Asked."""
-        ask = self._asked
-        assert ask is not None, "no question is open"
-        self._asked = None
+        """Give the answer to the last question; legal only after Asked.
+
+        Nothing is read from the snapshot: a decider had it in its hands.
+        """
+        assert self._asked, "no question is open"
+        self._asked = False
         bar = int(self._state["bar"][0]) - 1
         last = self._seq == self._limit
         final = last or bar == len(self.bars) - 1
         if decision.status == "ok" and decision.action != "HOLD":
-            reason = self._order(ask, decision, bar, final)
+            row = self._row(bar, decision.strategy)
+            reason = self._order(row, decision, bar, final)
             if reason is not None:
-                self._queue.append(OrderRefused(self._refused(ask, decision, bar, reason)))
+                self._queue.append(OrderRefused(self._refused(row, decision, bar, reason)))
         if last:
             self._walker.finish()
             self._collect()
             self._done = Done("decisions")
             self._queue.append(self._done)
 
-    def _refused(self, ask: Snapshot, decision: Decision, bar: int, reason: str) -> Order:
+    def _row(self, bar: int, strategy: str | None) -> BoardRow | None:
+        close = float(self.bars.px[bar, 3]) / self.bars.instrument.ticks_per_unit
+        rows = self._board_rows(bar, int(self.bars.day[bar]), close)
+        return next((row for row in rows if row.strategy == strategy), None)
+
+    def _refused(self, row: BoardRow | None, decision: Decision, bar: int, reason: str) -> Order:
         close = decision.action == "CLOSE"
-        stop, target = (None, None) if close else _levels(decision, _row(ask, decision))
+        stop, target = (None, None) if close else _levels(decision, row)
         return Order(
-            ask.seq, decision.action, decision.strategy, bar, ask.now_ns, reason,
-            stop=_finite(stop), target=_finite(target),
+            self._seq - 1, decision.action, decision.strategy, bar, int(self.bars.t_close_ns[bar]),
+            reason, stop=_finite(stop), target=_finite(target),
         )  # fmt: skip
 
-    def _order(self, ask: Snapshot, decision: Decision, bar: int, final: bool) -> str | None:
+    def _order(self, row: BoardRow | None, decision: Decision, bar: int, final: bool) -> str | None:
         """Put the order before the next open, or say why not."""
+        seq, flat = self._seq - 1, not self._state["side"][0]
         if decision.action == "CLOSE":
-            reason = "flat" if ask.position is None else "no_next_bar" if final else None
+            reason = "flat" if flat else "no_next_bar" if final else None
             if reason is None:
-                self._pend(kernel.CLOSE, ask.seq, bar, (0, 0, 0))
+                self._pend(kernel.CLOSE, seq, bar, (0, 0, 0))
             return reason
-        if ask.position is not None:
+        if not flat:
             return "position_open"
         if final:
             return "no_next_bar"
-        row = _row(ask, decision)
         if row is None:
             return "unknown_strategy"
         side = kernel.BUY if decision.action == "BUY" else kernel.SELL
         reason, stop, target = self._judged(row, decision, side, int(self.bars.px[bar, 3]))
         if reason is None:
             strategy = self._board.names.index(row.strategy)
-            self._pend(side, ask.seq, bar, (strategy, stop, target))
+            self._pend(side, seq, bar, (strategy, stop, target))
         return reason
 
     def _judged(
@@ -294,10 +301,6 @@ class Session:
             unrealised_r=unrealised / at_risk,
             bars_held=bar - entry_bar + 1,
         )
-
-
-def _row(ask: Snapshot, decision: Decision) -> BoardRow | None:
-    return next((row for row in ask.board if row.strategy == decision.strategy), None)
 
 
 def _levels(decision: Decision, row: BoardRow | None) -> tuple[float | None, float | None]:

@@ -109,7 +109,7 @@ def parse_answer(text: str, *, tolerant: bool = False) -> Decision:
         confidence=answer.confidence,
         stop=answer.stop,
         target=answer.target,
-        reasoning=_bounded(well_formed(answer.reasoning)),
+        reasoning=bounded(well_formed(answer.reasoning)),
     )
 
 
@@ -198,6 +198,7 @@ def _kind(value: object) -> str:
     return next((name for kind, name in names.items() if isinstance(value, kind)), "a number")
 
 
-def _bounded(text: str) -> str:
+def bounded(text: str) -> str:
+    """The reasoning, cut at MAX_REASONING with a count of what was cut."""
     over = len(text) - MAX_REASONING
     return text if over <= 0 else f"{text[:MAX_REASONING]} [{over} more characters cut]"

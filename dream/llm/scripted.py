@@ -129,7 +129,7 @@ class Scripted:
 
     def question(self, ask: Snapshot, shown: Sequence[Shown], /) -> Question:
         """The question without a prompt; its hash is a digest of all that may be looked at."""
-        return Question(ask.seq, "decision", None, _digest(ask, shown), ask, tuple(shown))
+        return Question(ask.seq, "decision", None, shown_digest(ask, shown), ask, tuple(shown))
 
     def send(self, question: Question, /) -> Reply:
         """The scripted answer as text.
@@ -242,7 +242,8 @@ def _exhausted(seq: int, count: int) -> InputError:
     )
 
 
-def _digest(ask: Snapshot, shown: Sequence[Shown]) -> str:
+def shown_digest(ask: Snapshot, shown: Sequence[Shown]) -> str:
+    """SHA-256 of all that a decider may look at."""
     h = hashlib.sha256()
     for array in (ask.window, ask.window_close_ns, ask.closed_at_minute):
         h.update(array.tobytes())

@@ -136,6 +136,7 @@ def run(
         held.callback(attempts.close)
         notes = _notes(journal)
         loop = _loop(parts, session, live, journal, options.watch)
+        loop.foreign = assemble.is_foreign(spec.model)
         journal.emit(
             OpenedRecord(
                 run_id=spec.run_id(),
@@ -179,6 +180,7 @@ def replay(
         _same_content(journal.opened, parts, but=("script", "decider"))
         asked = _given(decider, parts.spec.model) or assemble.replay_decider(parts)
         loop = _loop(parts, _session(parts), asked, journal, watch or drive.Watch())
+        loop.foreign = decider is not None
         journal.emit(journal.opened)
         table = None
         with suppress(EndOfRecord):  # an unfinished run: what it has, came out again
@@ -348,7 +350,8 @@ def _loop(
 ) -> drive.Loop:
     spec = parts.spec
     queries = drive.Queries(parts.recall, spec.memory, parts.k, spec.seed)
-    return drive.Loop(session, Memory(), queries, decider, journal, spec.run_id(), watch)
+    identity = drive.Identity(spec.run_id(), spec.settings_hash())
+    return drive.Loop(session, Memory(), queries, decider, journal, identity, watch)
 
 
 def _finished(

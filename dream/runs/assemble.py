@@ -158,6 +158,11 @@ def is_own(name: str) -> bool:
     return kind not in ("random", "scripted") and bool(_OWN_DECIDER.fullmatch(name))
 
 
+def is_foreign(name: str) -> bool:
+    """Whether the decider is code of the user's, named or handed over."""
+    return is_own(name) or name.partition(":")[0] in (GIVEN, ANSWERS)
+
+
 def is_model(name: str) -> bool:
     """Whether the spec's model is one of the catalogue."""
     return ":" not in name and name not in ("rules", "never")

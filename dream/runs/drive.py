@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from array import array as array_of
 from collections import Counter
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from dream.engine.session import Asked, OrderFilled, OrderRefused, Session, TradeClosed
 from dream.errors import RecallUnused
 from dream.memory import recall as recalling
 from dream.memory.features import features_of
-from dream.runs import records
-from dream.types import Decision, Episode, Features, RecallQuery, Reply, RunTable, Shown
+from dream.runs import deciding, records
+from dream.types import Decision, Episode, Features, Question, RecallQuery, Reply, RunTable, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
         AskingDecider,
         Decider,
         Order,
-        Question,
         Recalled,
         RecallFn,
         Snapshot,
@@ -105,20 +106,44 @@ class Queries:
     seed: int
 
 
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose episodes these are.
+
+    Attributes:
+        run_id: name of the run. settings: hash of all that was set, but for the decider
+            and where files lie.
+    """
+
+    run_id: str
+    settings: str
+
+    def episode(self, trade: Trade) -> str:
+        """Id of a trade: 16 hex digits, equal in equal runs wherever their files lie.
+
+        The bars are in it by what was traded on them: later ones cannot change it.
+        """
+        facts = (trade.seq, trade.entry.t_ns, trade.entry.price, trade.entry.lots)
+        ended = (trade.exit.t_ns, trade.exit.price)
+        provenance = repr((self.settings, *facts, *ended))
+        return hashlib.blake2b(provenance.encode(), digest_size=8).hexdigest()
+
+
 @dataclass(slots=True)
 class Loop:
-    """One run being driven."""
+    """One run being driven; `foreign` says that the decider is code of the user's."""
 
     session: Session
     memory: Memory
     queries: Queries
     decider: Decider | AskingDecider
     record: Record
-    run_id: str
+    identity: Identity
     watch: Watch = field(default_factory=Watch)
     tally: Tally = field(default_factory=Tally)
-    _open: dict[int, tuple[Snapshot, Features, Decision]] = field(
-        default_factory=dict[int, "tuple[Snapshot, Features, Decision]"]
+    foreign: bool = False
+    _open: dict[int, tuple[int, Features, Decision]] = field(
+        default_factory=dict[int, "tuple[int, Features, Decision]"]
     )
 
     def run(self) -> str:
@@ -142,12 +167,17 @@ class Loop:
 
     def _decide(self, asked: Asked) -> None:
         ask = asked.snapshot
-        features = features_of(ask, None)
+        now_ns, obs, features = ask.now_ns, observation(ask), features_of(ask, None)
         recalled, shown, pool = self._recall(ask, features)
-        decision = self._answer(ask, shown)
+        if self.foreign:
+            name = self.decider.name
+            with deciding.unpainted(name, ask, shown):
+                decision = deciding.plain_decision(self._answer(ask, shown), name, ask.seq)
+        else:
+            decision = self._answer(ask, shown)
         self.record.emit(
             records.decision_record(
-                ask, decision, bar=asked.bar, obs=observation(ask), pool=pool, recalled=recalled
+                ask, decision, bar=asked.bar, obs=obs, pool=pool, recalled=recalled
             )
         )
         tally = self.tally
@@ -158,7 +188,7 @@ class Loop:
             if decision.action in ("BUY", "SELL"):
                 if decision.strategy != features.strategy:
                     features = features_of(ask, decision.strategy)
-                self._open[ask.seq] = (ask, features, decision)
+                self._open[ask.seq] = (now_ns, features, decision)
         self.session.submit(decision)
         self.watch.on_decision(tally, ask)
         if self.watch.stop():
@@ -176,26 +206,38 @@ class Loop:
         self.tally.recall_calls += 1
         self.tally.recalled += len(recalled)
         self.tally.injected += sum(item.mark == "injected" for item in recalled)
-        return recalled, tuple(Shown(past[item.row], item) for item in recalled), len(past)
+        # The list is written down after the decider had its hands on what it is shown.
+        shown = tuple(
+            Shown(past[item.row], replace(item, components=dict(item.components)))
+            for item in recalled
+        )
+        return recalled, shown, len(past)
 
     def _answer(self, ask: Snapshot, shown: tuple[Shown, ...]) -> Decision:
         decider = self.decider
-        if not is_asking(decider):
-            return cast("Decider", decider).decide(ask, shown)
-        decider = cast("AskingDecider", decider)
-        question, turn = decider.question(ask, shown), 0
+        with self._blamed(ask.seq):
+            if not is_asking(decider):
+                return cast("Decider", decider).decide(ask, shown)
+            decider = cast("AskingDecider", decider)
+            question, turn = decider.question(ask, shown), 0
         while True:
-            answer = decider.answer(question, self._reply(decider, question, turn))
-            if isinstance(answer, Decision):
+            reply = self._reply(decider, question, turn)
+            with self._blamed(ask.seq):
+                answer = decider.answer(question, reply)
+            if not isinstance(answer, Question):
                 return answer
             question, turn = answer, turn + 1
+
+    def _blamed(self, seq: int) -> AbstractContextManager[None]:
+        return deciding.blamed(self.decider.name, seq) if self.foreign else nullcontext()
 
     def _reply(self, decider: AskingDecider, question: Question, turn: int) -> Reply:
         """The recorded reply to this question, or a new one that is written down first."""
         recorded = self.record.recorded_reply(question.seq, question.purpose, turn, question.sha256)
         if recorded is None:
             started = self.watch.now_iso()
-            reply = decider.send(question)
+            with self._blamed(question.seq):
+                reply = decider.send(question)
             meta = {"asked": started, "answered": self.watch.now_iso(), "attempts": reply.attempts}
             recorded = records.reply_record(question, reply, turn)
             self.record.add_reply(recorded, meta=meta if decider.paid else None, paid=decider.paid)
@@ -217,10 +259,11 @@ class Loop:
                 self.tally.needs_equity = max(self.tally.needs_equity or 0.0, order.needs_equity)
 
     def _traded(self, trade: Trade) -> None:
-        self.record.emit(records.trade_record(trade))
+        identity = self.identity
+        self.record.emit(records.trade_record(trade, identity.episode(trade)))
         self.tally.trades.append(trade)
-        ask, features, decision = self._open.pop(trade.seq)
-        self.memory.add(episode(self.run_id, self.decider.name, trade, ask, features, decision))
+        opened_ns, features, decision = self._open.pop(trade.seq)
+        self.memory.add(episode(identity, self.decider.name, trade, opened_ns, features, decision))
 
     def _close(self, why: str) -> str:
         tally = self.tally
@@ -231,6 +274,7 @@ class Loop:
                 f"Use --memory none, or an ask policy that asks."
             )
         assert len(self.memory) == len(tally.trades), "every closed trade is an episode"
+        self._check_money()
         self.record.emit(
             records.ClosedRecord(
                 ended=cast("Any", why),
@@ -243,6 +287,14 @@ class Loop:
         )
         return why
 
+    def _check_money(self) -> None:
+        """What the trades brought is what the account changed by, but for float64's rounding."""
+        start, end = self.session.terms.equity, float(self.session.equity[-1])
+        moved = [trade.pnl for trade in self.tally.trades]
+        scale = abs(start) + sum(abs(pnl) for pnl in moved)
+        off = start + math.fsum(moved) - end
+        assert abs(off) <= 1e-9 * scale, f"the trades and the equity are {off!r} apart"
+
 
 def is_asking(decider: Decider | AskingDecider) -> bool:
     """Whether the decider's answers come from outside and are written down as replies."""
@@ -250,16 +302,20 @@ def is_asking(decider: Decider | AskingDecider) -> bool:
 
 
 def episode(
-    run_id: str, model: str, trade: Trade, ask: Snapshot, features: Features, decision: Decision
+    identity: Identity,
+    model: str,
+    trade: Trade,
+    opened_ns: int,
+    features: Features,
+    decision: Decision,
 ) -> Episode:
     """A closed trade as memory keeps it; the id is a hash of its provenance."""
-    identity = hashlib.blake2b(f"{run_id}:{trade.seq}".encode(), digest_size=8).hexdigest()
     return Episode(
-        id=identity,
-        run_id=run_id,
+        id=identity.episode(trade),
+        run_id=identity.run_id,
         model=model,
         seq=trade.seq,
-        opened_ns=ask.now_ns,
+        opened_ns=opened_ns,
         known_ns=trade.known_ns,
         features=features,
         strategy=trade.strategy,

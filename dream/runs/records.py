@@ -8,14 +8,13 @@ lone surrogates included: it is written as ASCII with JSON escapes.
 from __future__ import annotations
 
 import json
-import re
+import math
 from dataclasses import fields
-from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
-import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, InstanceOf
 
+from dream.runs.instants import iso_utc, ns_utc
 from dream.types import (
     Action,
     Costs,
@@ -38,42 +37,6 @@ SCHEMA: Final = 1
 """Version of the lines that this code writes."""
 
 Kind = Literal["opened", "reply", "decision", "order", "trade", "closed"]
-
-_UTC = re.compile(r"(?a)(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{9}))?Z")
-
-
-# Many lines of a run share a day, and numpy's dates are slow one by one.
-@lru_cache(maxsize=64)
-def _date(day: int) -> str:
-    return str(np.datetime64(day, "D"))
-
-
-@lru_cache(maxsize=64)
-def _day(date: str) -> int:
-    return int(np.datetime64(date, "D").astype(np.int64))
-
-
-def iso_utc(t_ns: int) -> str:
-    """An instant as ISO 8601 in UTC; nine decimals only where it is not a whole second."""
-    seconds, rest_ns = divmod(t_ns, 1_000_000_000)
-    day, second = divmod(seconds, 86_400)
-    whole = f"{_date(day)}T{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}"
-    return f"{whole}.{rest_ns:09d}Z" if rest_ns else f"{whole}Z"
-
-
-def ns_utc(text: str) -> int:
-    """The int64 nanoseconds UTC that `iso_utc` wrote.
-
-    Raises:
-        ValueError: text has another form, or is no instant that fits (1677 ... 2262).
-    """
-    if found := _UTC.fullmatch(text):
-        date, hour, minute, second, rest = found.groups()
-        seconds = _day(date) * 86_400 + int(hour) * 3600 + int(minute) * 60 + int(second)
-        t_ns = seconds * 1_000_000_000 + int(rest or 0)
-        if -(2**63) < t_ns < 2**63 and rest != "000000000":
-            return t_ns
-    raise ValueError(f"not an instant in UTC as dream writes it: {text!r}")
 
 
 def _instant(text: str) -> str:
@@ -239,10 +202,11 @@ class TradeCosts(Record):
 
 
 class TradeRecord(Record):
-    """A closed trade; known is the close of the bar in which it ended."""
+    """A closed trade; id is its episode's, known the close of the bar in which it ended."""
 
     v: Literal[1] = SCHEMA
     kind: Literal["trade"] = "trade"
+    id: Hex16
     seq: Annotated[int, Field(ge=-1)]
     strategy: Text
     side: Literal[1, -1]
@@ -349,10 +313,17 @@ def decision_record(
             RecalledItem(id=r.id, score=r.score, mark=r.mark, parts=dict(r.components))
             for r in recalled
         ),
-        **_values(decision),
+        **_values(decision, "stop", "target"),
+        stop=_finite(decision.stop),
+        target=_finite(decision.target),
         equity=ask.account.equity,
         position=held and OpenPosition(**{n: getattr(held, n) for n in OpenPosition.model_fields}),
     )
+
+
+def _finite(price: float | None) -> float | None:
+    """What a decider of the user's may get wrong: the order says not_finite, JSON has no word."""
+    return price if price is not None and math.isfinite(price) else None
 
 
 def order_record(order: Order) -> OrderRecord:
@@ -365,9 +336,10 @@ def order_of(record: OrderRecord) -> Order:
     return Order(t_ns=ns_utc(record.time), **_payload(record, "time"))
 
 
-def trade_record(trade: Trade) -> TradeRecord:
-    """The line of a closed trade."""
+def trade_record(trade: Trade, episode: str) -> TradeRecord:
+    """The line of a closed trade and the id of its episode."""
     return TradeRecord(
+        id=episode,
         entry=_fill_record(trade.entry),
         exit=_fill_record(trade.exit),
         costs=TradeCosts(**_values(trade.costs)),
@@ -383,7 +355,7 @@ def trade_of(record: TradeRecord) -> Trade:
         exit=_fill_of(record.exit),
         costs=Costs(**_payload(record.costs)),
         known_ns=ns_utc(record.known),
-        **_payload(record, "entry", "exit", "costs", "known"),
+        **_payload(record, "id", "entry", "exit", "costs", "known"),
     )
 
 

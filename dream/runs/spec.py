@@ -94,9 +94,14 @@ class RunSpec(BaseModel):
 
     def run_id(self) -> str:
         """Readable prefix and a hash of the whole spec: the same command finds its run."""
-        text = json.dumps(self.as_json(), sort_keys=True, separators=(",", ":"))
-        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-        return f"{_slug(self.model)}-{_slug(self.memory)}-{digest}"
+        return f"{_slug(self.model)}-{_slug(self.memory)}-{_sha256(self.as_json())[:12]}"
+
+    def settings_hash(self) -> str:
+        """Hash of the spec but for where the bars lie and who decides.
+
+        The same run elsewhere has the same, and so has one that is given the same answers.
+        """
+        return _sha256({**self.as_json(), "bars": "", "model": ""})
 
 
 def make_spec(settings: Mapping[str, Any], extra: Mapping[str, str] | None = None) -> RunSpec:
@@ -163,6 +168,11 @@ def _explain(error: ValidationError) -> str:
         found = "" if "found" in message else f" (found {item['input']!r})"
         lines.append(f"{where}: {message}{found}"[:300])
     return "; ".join(lines)
+
+
+def _sha256(settings: Mapping[str, Any]) -> str:
+    text = json.dumps(settings, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _slug(name: str) -> str:

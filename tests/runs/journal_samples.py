@@ -121,6 +121,7 @@ REFUSED = OrderRecord(
     needs_equity=None,
 )
 TRADE = TradeRecord(
+    id="0123456789abcdef",
     seq=0,
     strategy="VolBreakout",
     side=1,

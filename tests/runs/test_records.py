@@ -154,7 +154,9 @@ def test_an_order_survives(order):
 )
 def test_a_trade_survives(trade):
     expected = dataclasses.replace(trade, strategy=as_json_reads(trade.strategy))
-    assert trade_of(trade_record(trade)) == expected
+    record = trade_record(trade, "00112233aabbccdd")
+    assert record.id == "00112233aabbccdd"
+    assert trade_of(record) == expected
 
 
 usages = st.builds(Usage, maybe_count, maybe_count, maybe_count, maybe_count, maybe_count)
