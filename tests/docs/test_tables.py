@@ -84,7 +84,7 @@ def test_the_exit_codes_are_those_of_the_errors():
     }  # fmt: skip
     for kind, word in kinds.items():
         assert word in said[kind.exit_code]
-    assert set(said) == {0, 1, 130} | {kind.exit_code for kind in kinds}
+    assert set(said) == {0, 1, 130, 141} | {kind.exit_code for kind in kinds}
 
 
 def number(pattern: str) -> float:
