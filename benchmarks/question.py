@@ -130,7 +130,7 @@ def parts(folder: Path) -> dict[str, float]:
 
         def write() -> None:
             journal.add_reply(records.reply_record(question, reply, 0), meta=None, paid=True)
-            obs = drive.observation(ask)
+            obs = observation(ask)
             journal.emit(
                 records.decision_record(
                     ask, decision, bar=1, obs=obs, pool=len(table), recalled=found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -63,6 +63,15 @@ class Done:
 
 
 Event = Asked | OrderFilled | OrderRefused | TradeClosed | Done
+
+
+class _SetUp(NamedTuple):
+    """A strategy, by its place on the board, and what it says at a bar, in quote currency."""
+
+    strategy: int
+    live: int
+    stop: float | None
+    target: float | None
 
 
 class Session:
@@ -173,7 +182,7 @@ class Session:
         last = self._seq == self._limit
         final = last or bar == len(self.bars) - 1
         if decision.status == "ok" and decision.action != "HOLD":
-            row = self._row(bar, decision.strategy)
+            row = self._set_up(bar, decision.strategy)
             reason = self._order(row, decision, bar, final)
             if reason is not None:
                 self._queue.append(OrderRefused(self._refused(row, decision, bar, reason)))
@@ -183,12 +192,14 @@ class Session:
             self._done = Done("decisions")
             self._queue.append(self._done)
 
-    def _row(self, bar: int, strategy: str | None) -> BoardRow | None:
-        close = float(self.bars.px[bar, 3]) / self.bars.instrument.ticks_per_unit
-        rows = self._board_rows(bar, int(self.bars.day[bar]), close)
-        return next((row for row in rows if row.strategy == strategy), None)
+    def _set_up(self, bar: int, strategy: str | None) -> _SetUp | None:
+        if strategy not in self._board.names:
+            return None
+        k = self._board.names.index(strategy)
+        live, (stop, target, _), _ = self._board.at(k, bar)
+        return _SetUp(k, live, stop, target)
 
-    def _refused(self, row: BoardRow | None, decision: Decision, bar: int, reason: str) -> Order:
+    def _refused(self, row: _SetUp | None, decision: Decision, bar: int, reason: str) -> Order:
         close = decision.action == "CLOSE"
         stop, target = (None, None) if close else _levels(decision, row)
         return Order(
@@ -196,7 +207,7 @@ class Session:
             reason, stop=_finite(stop), target=_finite(target),
         )  # fmt: skip
 
-    def _order(self, row: BoardRow | None, decision: Decision, bar: int, final: bool) -> str | None:
+    def _order(self, row: _SetUp | None, decision: Decision, bar: int, final: bool) -> str | None:
         """Put the order before the next open, or say why not."""
         seq, flat = self._seq - 1, not self._state["side"][0]
         if decision.action == "CLOSE":
@@ -213,12 +224,11 @@ class Session:
         side = kernel.BUY if decision.action == "BUY" else kernel.SELL
         reason, stop, target = self._judged(row, decision, side, int(self.bars.px[bar, 3]))
         if reason is None:
-            strategy = self._board.names.index(row.strategy)
-            self._pend(side, seq, bar, (strategy, stop, target))
+            self._pend(side, seq, bar, (row.strategy, stop, target))
         return reason
 
     def _judged(
-        self, row: BoardRow, decision: Decision, side: int, close: int
+        self, row: _SetUp, decision: Decision, side: int, close: int
     ) -> tuple[str | None, int, int]:
         """(reason to refuse or None, stop, target) of an entry; levels in ticks."""
         if side < 0 and self.terms.buy_only:
@@ -303,7 +313,7 @@ class Session:
         )
 
 
-def _levels(decision: Decision, row: BoardRow | None) -> tuple[float | None, float | None]:
+def _levels(decision: Decision, row: _SetUp | None) -> tuple[float | None, float | None]:
     """The decision's stop and target; what it leaves out is the board's if the set-up is live."""
     side = 1 if decision.action == "BUY" else -1
     lent = row if row is not None and row.live == side else None

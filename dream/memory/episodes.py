@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -277,11 +277,12 @@ def _plain(episode: Episode) -> Episode:
     return Episode(**values(episode, _PLAIN), features=kept)
 
 
-_features_of = attrgetter(*_PLAIN_FEATURES)
+_features_of, _values_of = attrgetter(*_PLAIN_FEATURES), attrgetter(*_PLAIN)
 
 
 def _copy(episode: Episode) -> Episode:
-    return replace(episode, features=Features(*_features_of(episode.features)))
+    values = dict(zip(_PLAIN, _values_of(episode), strict=True))
+    return Episode(**values, features=Features(*_features_of(episode.features)))
 
 
 def _check(episode: Episode) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from array import array as array_of
 from collections import Counter
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from dream.engine.session import Asked, OrderFilled, OrderRefused, Session, TradeClosed
@@ -15,7 +14,18 @@ from dream.errors import RecallUnused
 from dream.memory import recall as recalling
 from dream.memory.features import features_of
 from dream.runs import deciding, records
-from dream.types import Decision, Episode, Features, Question, RecallQuery, Reply, RunTable, Shown
+from dream.runs.observing import observation
+from dream.types import (
+    Decision,
+    Episode,
+    Features,
+    Question,
+    Recalled,
+    RecallQuery,
+    Reply,
+    RunTable,
+    Shown,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +35,6 @@ if TYPE_CHECKING:
         AskingDecider,
         Decider,
         Order,
-        Recalled,
         RecallFn,
         Snapshot,
         Trade,
@@ -60,10 +69,6 @@ class Record(Protocol):
     ) -> None:
         """Append a reply; a paid one is on disk when this returns."""
         ...
-
-
-_NONE = -1e308
-"""Stands for None among the numbers of an observation; no price is that low."""
 
 
 @dataclass(slots=True)
@@ -208,8 +213,8 @@ class Loop:
         self.tally.injected += sum(item.mark == "injected" for item in recalled)
         # The list is written down after the decider had its hands on what it is shown.
         shown = tuple(
-            Shown(past[item.row], replace(item, components=dict(item.components)))
-            for item in recalled
+            Shown(past[r.row], Recalled(r.row, r.id, r.score, dict(r.components), r.mark))
+            for r in recalled
         )
         return recalled, shown, len(past)
 
@@ -330,36 +335,6 @@ def episode(
         confidence=decision.confidence,
         reasoning=decision.reasoning,
     )
-
-
-def observation(ask: Snapshot) -> str:
-    """Digest of all that the snapshot shows: 16 hex digits, equal only for equal snapshots."""
-    now, account, held = ask.indicators, ask.account, ask.position
-    words = [now.trend, now.volatility]
-    numbers: list[float | None] = [
-        ask.seq, ask.minute, ask.day, now.atr_m15, now.atr_h1, now.atr_d1, now.rsi, now.sma_50,
-        now.sma_200, now.bb_low, now.bb_mid, now.bb_high, now.adx_h1, now.sma_20_h1,
-        now.atr_d1_pct, now.sessions, account.start, account.cash, account.equity, account.trades,
-    ]  # fmt: skip
-    for row in ask.board:
-        words.append(row.strategy)
-        numbers += (row.live, row.stop, row.target, row.trigger, row.entries_today)
-        numbers += row.levels.values()
-    for trade in account.recent:
-        words.append(trade.strategy)
-        numbers += (trade.seq, trade.pnl, trade.r)
-    if held is not None:
-        words.append(held.strategy)
-        numbers += (
-            held.seq, held.side, held.entry, held.lots, held.stop, held.target, held.unrealised,
-            held.bars_held,
-        )  # fmt: skip
-    h = hashlib.blake2b(digest_size=8)
-    for array in (ask.window, ask.window_close_ns, ask.closed_at_minute):
-        h.update(array.data)
-    h.update(array_of("d", [_NONE if x is None else x for x in numbers]))
-    h.update("\0".join(words).encode())
-    return h.hexdigest()
 
 
 def table(loop: Loop, ended: str) -> RunTable:
