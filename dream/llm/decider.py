@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from dream.llm.catalog import Entry
     from dream.llm.client import Transport
+    from dream.llm.prompt_settings import PromptSettings
     from dream.types import Decision, Reply, Shown, Snapshot
 
 MAX_QUOTED = 2_000
@@ -35,7 +36,7 @@ class ModelDecider:
 
     paid = True
 
-    def __init__(self, entry: Entry, transport: Transport, settings: prompt.PromptSettings) -> None:
+    def __init__(self, entry: Entry, transport: Transport, settings: PromptSettings) -> None:
         self.name = entry.id
         self.system = prompt.system_prompt(settings)
         self._entry = entry

@@ -8,60 +8,30 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from dream.errors import SpecInvalid
 from dream.llm import prompt_v1
-from dream.llm.parse import answer_schema
-from dream.types import Instrument, Terms
+from dream.llm.prompt_settings import PromptSettings
+from dream.llm.specimen import specimens
+from dream.types import Shown, Snapshot
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+System: TypeAlias = Callable[[PromptSettings], str]
+User: TypeAlias = Callable[[Snapshot, Sequence[Shown], PromptSettings], str]
 
-    from dream.types import Shown, Snapshot
-
-System: TypeAlias = "Callable[[PromptSettings], str]"
-User: TypeAlias = "Callable[[Snapshot, Sequence[Shown], PromptSettings], str]"
-
-
-@dataclass(frozen=True, slots=True)
-class PromptSettings:
-    """What the prompts of a run say besides the market.
-
-    Attributes:
-        strategies: board name to a description of its rules, in board order.
-        terms: the terms of trade. instrument: what is traded.
-        version: of the template.
-
-    Raises:
-        SpecInvalid: there is no such version.
-    """
-
-    strategies: Mapping[str, str]
-    terms: Terms = field(default_factory=Terms)
-    instrument: Instrument = field(default_factory=Instrument)
-    version: str = "v1"
-
-    def __post_init__(self) -> None:
-        if self.version not in TEMPLATES:
-            known = ", ".join(TEMPLATES)
-            raise SpecInvalid(f"unknown prompt version {self.version!r}; known: {known}")
-
-    def schema(self) -> dict[str, Any]:
-        """JSON schema of the answer."""
-        return answer_schema(tuple(self.strategies), allow_sell=not self.terms.buy_only)
-
-    @property
-    def decimals(self) -> int:
-        """Decimals of a price."""
-        return len(f"{self.instrument.tick:.9f}".rstrip("0").partition(".")[2])
+TEMPLATES: Final[dict[str, tuple[System, User]]] = {"v1": (prompt_v1.system, prompt_v1.user)}
+"""Version to the functions that make its system and its user prompt."""
 
 
 def system_prompt(settings: PromptSettings) -> str:
-    """The part that is the same for every question of a run."""
-    return TEMPLATES[settings.version][0](settings)
+    """The part that is the same for every question of a run.
+
+    Raises:
+        SpecInvalid: there is no such version of the template.
+    """
+    return _template(settings.version)[0](settings)
 
 
 def user_prompt(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> str:
@@ -71,8 +41,11 @@ def user_prompt(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings)
         ask: the snapshot, prices in quote currency.
         shown: the recalled episodes; the memory block is left out when there are none.
         settings: of the run.
+
+    Raises:
+        SpecInvalid: there is no such version of the template.
     """
-    return TEMPLATES[settings.version][1](ask, shown, settings)
+    return _template(settings.version)[1](ask, shown, settings)
 
 
 @cache
@@ -84,8 +57,6 @@ def prompt_hash(version: str) -> str:
     Raises:
         SpecInvalid: there is no such version.
     """
-    from dream.llm.specimen import specimens  # noqa: PLC0415 - it imports this file
-
     h = hashlib.sha256(version.encode())
     for settings, ask, shown in specimens(version):
         schema = json.dumps(settings.schema())
@@ -94,5 +65,8 @@ def prompt_hash(version: str) -> str:
     return h.hexdigest()
 
 
-TEMPLATES: Final[dict[str, tuple[System, User]]] = {"v1": (prompt_v1.system, prompt_v1.user)}
-"""Version to the functions that make its system and its user prompt."""
+def _template(version: str) -> tuple[System, User]:
+    if version not in TEMPLATES:
+        known = ", ".join(TEMPLATES)
+        raise SpecInvalid(f"unknown prompt version {version!r}; known: {known}")
+    return TEMPLATES[version]

@@ -13,7 +13,7 @@ from dream.types import ASIA, LONDON, NEW_YORK
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dream.llm.prompt import PromptSettings
+    from dream.llm.prompt_settings import PromptSettings
     from dream.types import (
         Account,
         BoardRow,
@@ -25,10 +25,11 @@ if TYPE_CHECKING:
         Trade,
     )
 
-HOUR_NS: Final = 3_600_000_000_000
-DAY_NS: Final = 24 * HOUR_NS
+MINUTE_NS: Final = 60_000_000_000
+DAY_NS: Final = 1_440 * MINUTE_NS
 WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 SESSIONS: Final = ((ASIA, "Asia"), (LONDON, "London"), (NEW_YORK, "New York"))
+CURRENCIES: Final = ("USD", "EUR", "GBP", "JPY", "CHF", "AUD", "CAD", "NZD")
 MAX_QUOTE: Final = 400
 """Longest quotation of an earlier reasoning, in characters."""
 
@@ -41,58 +42,41 @@ _BOTH = {
 
 def system(settings: PromptSettings) -> str:
     """The rules of the walk, of orders and of answers; the same for a whole run."""
-    terms, n = settings.terms, settings.decimals
-    entries = "BUY opens a long position" if terms.buy_only else (
-        "BUY opens a long position and SELL a short one"
-    )  # fmt: skip
-    sides = "Long" if terms.buy_only else "Long (mirrored for short)"
-    free = "An entry is accepted only under a strategy that is live on the board."
-    if terms.autonomy == "free":
-        free = (
-            "You may enter at any bar, under the name of the strategy that the trade belongs to. "
-            "Where that strategy is not live you must give stop and target yourself."
-        )
-    late = ""
-    if terms.max_gap_ns is not None:
-        hours = _number(terms.max_gap_ns / HOUR_NS, 2)
-        late = f" An order that meets its open more than {hours} h later is refused."
+    currency = _currency(settings)
     strategies = "\n\n".join(
         f"### {name}\n{text.strip()}".rstrip() for name, text in settings.strategies.items()
     )
-    actions = "BUY, HOLD or CLOSE" if terms.buy_only else "BUY, SELL, HOLD or CLOSE"
+    actions = "BUY, HOLD or CLOSE" if settings.terms.buy_only else "BUY, SELL, HOLD or CLOSE"
     return f"""\
-You trade {settings.instrument.symbol}. You walk through a market history one closed 15-minute \
-bar at a time, and at each question you see all that was known at the close of the newest bar. \
-Decide what to do now. Every decision is carried out as described here, and the account pays for it.
+You trade {settings.instrument.symbol}. You walk through a market history one closed bar at a \
+time. You are asked at all or at some of the closes, and at each question you see all that was \
+known at the close of the newest bar. Decide what to do now. Every decision is carried out as \
+described here, and the account pays for it.
 
 ## Clock
 
 All times are on the trading clock, New York time plus 7 hours, on which a trading day runs from \
-00:00 to 24:00. A bar is named by the time at which it closed. H1 and D1 values come from \
-completed hours and days only.
+00:00 to 24:00. A bar is named by the time at which it closed. M15, H1 and D1 values come from \
+completed periods only.
+
+## Units
+
+Prices, spreads and slippage are in {currency} per unit, money is in {currency}. One lot is \
+{_plain(settings.instrument.contract)} units. R is the money that a trade won or lost, divided by \
+the money between its fill and its stop. Volume is as the data give it.
 
 ## Orders
 
-- {entries} at the next bar's open. CLOSE closes the position at the next bar's open. HOLD does \
-nothing.{late}
-- One position at a time. An entry while a position is open is refused, and so is CLOSE without one.
-- {free}
-- Every position has a stop and a target, given as prices. {sides}: stop below the close, target \
-above it. A level left null is the board's, if the strategy is live.
-- Stop and target are watched in every bar, that of the entry included, and cannot be changed. \
-Where one bar reaches both, {_BOTH[terms.intrabar]}.
-- Size is not yours to choose. It is set so that the way from fill to stop risks \
-{_share(terms.risk)} of the account; an entry that this makes too small to trade, or too large for \
-a leverage of {_number(terms.leverage, 0)}, is refused.
-- A strategy may limit its entries per trading day and may close its positions at a fixed time; \
-the board says so.
-- Prices are bid prices. You buy at the ask, which is the bid plus the bar's spread (at least \
-{_number(terms.spread, n)}). Besides: slippage {_number(terms.slippage, n)} on market and stop \
-fills, commission {_number(terms.commission, 2)} per lot and side, swap \
-{_number(terms.swap, 2)} per lot and night (below zero you pay).
-- An order that breaks a rule is refused, and nothing happens.
+{_orders(settings)}
+
+## Costs
+
+{_costs(settings)}
 
 ## Strategies
+
+The board shows each strategy's reference levels and the stop and target that it would use. LIVE \
+means that its set-up is there at this close.
 
 {strategies}
 
@@ -108,15 +92,73 @@ sure you are of the decision.
 """
 
 
+def _orders(settings: PromptSettings) -> str:
+    terms, inst = settings.terms, settings.instrument
+    entries = "BUY opens a long position and SELL a short one"
+    mirrored = " for a long, and the other way round for a short"
+    if terms.buy_only:
+        entries, mirrored = "Only long positions are allowed. BUY opens one", ""
+    named = (
+        "An entry is accepted only under a strategy that is live on the board, in its direction."
+    )
+    if terms.autonomy == "free":
+        named = (
+            "You may enter at any question, under the name of the strategy that the trade belongs "
+            "to. Where that strategy is not live in your direction you must give stop and target "
+            "yourself."
+        )
+    late = ""
+    if terms.max_gap_ns is not None:
+        minutes = _plain(terms.max_gap_ns / MINUTE_NS)
+        late = f" So is one that meets its open more than {minutes} minutes after this close."
+    most = f"at most {_plain(inst.lot_max)} lots, in steps of {_plain(inst.lot_step)}"
+    return f"""\
+- {entries} at the next bar's open. CLOSE closes the position at the next bar's open. HOLD does \
+nothing.
+- One position at a time. An entry while a position is open is refused, and so is CLOSE without one.
+- {named}
+- Every position has a stop and a target, given as prices: the stop below the close and the target \
+above it{mirrored}. A level left null is the board's, if the strategy is live in that direction. \
+An entry is refused if the next open has already reached its stop or target.{late}
+- Stop and target are watched in every bar, that of the entry included, and cannot be changed. A \
+stop that a bar opens beyond fills at that open; a target never fills better than its price. Where \
+a bar reaches both after its open, {_BOTH[terms.intrabar]}.
+- Size is not yours to choose. It is set at the fill so that the way from fill to stop risks \
+{_share(terms.risk)} of the cash: {most}. An entry is refused if this is less than \
+{_plain(inst.lot_min)} lots, or more than the cash carries at a leverage of \
+{_plain(terms.leverage)}.
+- A strategy may limit its entries per trading day and may close its positions at a fixed time of \
+the trading day; the board says so. An entry beyond the limit is refused, and so is one under a \
+strategy with such a time whose first bar closes after it or lies in a later trading day.
+- An order that breaks a rule is refused, and nothing happens."""
+
+
+def _costs(settings: PromptSettings) -> str:
+    terms, n, currency = settings.terms, settings.decimals, _currency(settings)
+    spread, slippage = (_number(settings.on_grid(x), n) for x in (terms.spread, terms.slippage))
+    shorts = "" if terms.buy_only else (
+        " A short sells at the bid; it is closed and its stop and target are watched at the ask."
+    )  # fmt: skip
+    return f"""\
+- Prices are bid prices; the ask is the bid plus the spread. The spread column shows what a bar \
+charges: its own spread where that is known, but at least \
+{spread}. A long buys at the ask and is closed at the bid.{shorts}
+- Market and stop fills are worse by a slippage of {slippage}; \
+target fills are not.
+- Commission is {_money(terms.commission)} {currency} per lot, at the entry and again at the exit.
+- Swap is {_money(terms.swap)} {currency} per lot and calendar day that a position is carried \
+over (below zero you pay)."""
+
+
 def user(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> str:
     """The state at one close. What changes least comes first, the clock last."""
-    n = settings.decimals
+    n, currency = settings.decimals, _currency(settings)
     parts = [
         "## Last closed trades, newest last",
-        *([_trade(trade, n) for trade in ask.account.recent] or ["none yet"]),
+        *([_trade(trade, n, currency) for trade in ask.account.recent] or ["none yet"]),
         "",
-        "## Bars, newest last",
-        *_bars(ask, n),
+        f"## Bars{_length(ask)}, newest last",
+        *_bars(ask, n, settings.on_grid(settings.terms.spread)),
         "",
         "## Indicators",
         *_indicators(ask.indicators, n),
@@ -125,13 +167,13 @@ def user(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> str
         *(line for row in ask.board for line in _board(row, n)),
         "",
         "## Position",
-        _position(ask.position, n) if ask.position else "none",
+        _position(ask.position, n, currency) if ask.position else "none",
         "",
         "## Account",
-        _account(ask.account, settings.terms.risk),
+        _account(ask.account, settings.terms.risk, currency),
     ]
     if shown:
-        parts += ["", *_memory(ask, shown, n)]
+        parts += ["", *_memory(ask, shown, settings)]
     when = f"{WEEKDAYS[(ask.day + 3) % 7]} {_date(ask.day)} {_time(ask.minute)}"
     sessions = _sessions(ask.indicators.sessions) or "none"
     parts += [
@@ -143,7 +185,14 @@ def user(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> str
     return "\n".join(parts) + "\n"
 
 
-def _bars(ask: Snapshot, n: int) -> list[str]:
+def _length(ask: Snapshot) -> str:
+    """How long a bar is: the shortest way from one close to the next, for there may be gaps."""
+    if len(ask.window_close_ns) < 2:
+        return ""
+    return f" of {_plain(int(np.diff(ask.window_close_ns).min()) / MINUTE_NS)} minutes"
+
+
+def _bars(ask: Snapshot, n: int, least_spread: float) -> list[str]:
     lines = ["close time | open | high | low | close | volume | spread"]
     rows: list[list[float]] = ask.window.tolist()
     times: list[int] = ask.window_close_ns.tolist()
@@ -151,19 +200,20 @@ def _bars(ask: Snapshot, n: int) -> list[str]:
     for (o, h, l, c, volume, spread), t_ns, minute in zip(rows, times, minutes, strict=True):
         at = f"{_date(_day(t_ns, minute))[5:]} {_time(minute)}"
         prices = f"{_number(o, n)} | {_number(h, n)} | {_number(l, n)} | {_number(c, n)}"
-        lines.append(f"{at} | {prices} | {_number(volume, 0)} | {_number(spread, n)}")
+        charged = _number(max(spread, least_spread), n)
+        lines.append(f"{at} | {prices} | {_number(volume, 0)} | {charged}")
     return lines
 
 
 def _indicators(now: Indicators, n: int) -> list[str]:
     atr = [_number(value, n) for value in (now.atr_m15, now.atr_h1, now.atr_d1)]
-    bands = ", ".join(_number(value, n) for value in (now.bb_low, now.bb_mid, now.bb_high))
+    sma = [_number(value, n) for value in (now.sma_50, now.sma_200)]
+    bands = [_number(value, n) for value in (now.bb_low, now.bb_mid, now.bb_high)]
     rank = f"ATR D1 is at or above {_share(now.atr_d1_pct)} of its last 20 values"
     return [
         f"ATR(14): M15 {atr[0]}, H1 {atr[1]}, D1 {atr[2]}",
-        f"RSI(14): {_number(now.rsi, 1)}",
-        f"SMA: 50 bars {_number(now.sma_50, n)}, 200 bars {_number(now.sma_200, n)}",
-        f"Bollinger(20, 2): {bands}",
+        f"M15: RSI(14) {_number(now.rsi, 1)}, SMA(50) {sma[0]}, SMA(200) {sma[1]}",
+        f"M15: Bollinger(20, 2) low {bands[0]}, middle {bands[1]}, high {bands[2]}",
         f"H1: ADX(14) {_number(now.adx_h1, 1)}, SMA(20) {_number(now.sma_20_h1, n)}",
         f"Regime: trend {now.trend}, volatility {now.volatility} ({rank})",
     ]
@@ -186,42 +236,45 @@ def _board(row: BoardRow, n: int) -> list[str]:
     return [*lines, "  " + ", ".join(levels)]
 
 
-def _position(at: Position, n: int) -> str:
+def _position(at: Position, n: int, currency: str) -> str:
     return (
-        f"{_side(at.side)} {at.strategy}, {_number(at.lots, 3)} lots at {_number(at.entry, n)}, "
+        f"{_side(at.side)} {at.strategy}, {_plain(at.lots)} lots at {_number(at.entry, n)}, "
         f"stop {_number(at.stop, n)}, target {_number(at.target, n)}, held for {at.bars_held} "
-        f"bars, unrealised {_signed(at.unrealised, 2)} ({_signed(at.unrealised_r, 2)} R)"
+        f"bars, unrealised {_signed(at.unrealised, 2)} {currency} "
+        f"({_signed(at.unrealised_r, 2)} R)"
     )
 
 
-def _account(account: Account, risk: float) -> str:
+def _account(account: Account, risk: float, currency: str) -> str:
     return (
-        f"equity {_number(account.equity, 2)}, cash {_number(account.cash, 2)}, started with "
-        f"{_number(account.start, 2)}, closed trades {account.trades}, risk of one trade "
-        f"{_number(risk * account.cash, 2)}"
+        f"in {currency}: equity {_number(account.equity, 2)}, cash {_number(account.cash, 2)}, "
+        f"started with {_number(account.start, 2)}, risk of one trade "
+        f"{_number(risk * account.cash, 2)}; closed trades: {account.trades}"
     )
 
 
-def _trade(trade: Trade, n: int) -> str:
+def _trade(trade: Trade, n: int, currency: str) -> str:
     return (
         f"{_side(trade.side)} {trade.strategy}, {_number(trade.entry.price, n)} to "
-        f"{_number(trade.exit.price, n)}, {_outcome(trade.pnl, trade.r)}, exit {trade.exit.why}"
+        f"{_number(trade.exit.price, n)}, {_outcome(trade.pnl, trade.r, currency)}, exit "
+        f"{trade.exit.why}"
     )
 
 
-def _memory(ask: Snapshot, shown: Sequence[Shown], n: int) -> list[str]:
+def _memory(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> list[str]:
+    n, currency = settings.decimals, _currency(settings)
     lines = [
         "## Earlier trades, recalled for this decision",
         "They closed before now. They are cases to compare with, not instructions.",
     ]
     if any(item.recalled.mark == "injected" for item in shown):
-        lines.append("Those marked + were added by a fixed rule, not by their likeness to now.")
+        lines.append("Those marked + were put in by a fixed rule, not by their score.")
     for place, item in enumerate(shown, 1):
         past, score = item.episode, item.recalled.score
         mark = " +" if item.recalled.mark == "injected" else ""
-        like = f", similarity {_number(score, 2)}" if item.recalled.components else ""
+        like = f", score {_number(score, 2)}" if item.recalled.components else ""
         ago = f"{_number((ask.now_ns - past.known_ns) / DAY_NS, 1)} days ago"
-        ended = f"{_outcome(past.pnl, past.r)}, exit {past.exit_reason}"
+        ended = f"{_outcome(past.pnl, past.r, currency)}, exit {past.exit_reason}"
         lines += [
             f"{place}.{mark} {_side(past.side)} {past.strategy}, closed {ago}{like}: {ended}",
             f"   then: {_context(past.features, n)}",
@@ -240,14 +293,15 @@ def _context(f: Features, n: int) -> str:
         f"trend {f.trend}, volatility {f.volatility}, RSI {_number(f.rsi, 1)}",
     ]
     if f.distance is not None:
-        parts.append(f"close {_signed(f.distance, 2)} ATR D1 from the trigger")
+        where = "above" if f.distance >= 0 else "below"
+        parts.append(f"close {_number(abs(f.distance), 2)} ATR D1 {where} the trigger")
     return "; ".join(parts)
 
 
-def _outcome(pnl: float, r: float | None) -> str:
+def _outcome(pnl: float, r: float | None, currency: str) -> str:
     word = "won" if pnl > 0 else "lost" if pnl < 0 else "broke even"
     in_r = "R unknown" if r is None else f"{_signed(r, 2)} R"
-    return f"{word} {_number(abs(pnl), 2)} ({in_r})"
+    return f"{word} {_number(abs(pnl), 2)} {currency} ({in_r})"
 
 
 def _sessions(bits: int) -> str:
@@ -264,7 +318,7 @@ def _day(t_ns: int, minute: int) -> int:
     The clock is ahead of UTC by 2 or 3 hours, so the two tell the offset; a bar that closes at
     24:00 belongs to the day that it ends.
     """
-    ahead_ns = (minute * 60_000_000_000 - t_ns) % DAY_NS
+    ahead_ns = (minute * MINUTE_NS - t_ns) % DAY_NS
     return (t_ns + ahead_ns - 1) // DAY_NS
 
 
@@ -277,8 +331,25 @@ def _time(minute: int) -> str:
     return f"{minute // 60:02d}:{minute % 60:02d}"
 
 
+def _currency(settings: PromptSettings) -> str:
+    """The last three letters of a pair's name, as in XAUUSD; else no name is known."""
+    symbol = settings.instrument.symbol
+    return symbol[3:] if symbol[3:] in CURRENCIES and len(symbol) == 6 else "quote currency"
+
+
 def _share(share: float) -> str:
-    return f"{share * 100:.2f}".rstrip("0").rstrip(".") + " %" if _finite(share) else "unknown"
+    return f"{_plain(share * 100)} %" if _finite(share) else "unknown"
+
+
+def _plain(value: float) -> str:
+    """Up to eight decimals, as many as are needed."""
+    text = f"{value:z.8f}" if _finite(value) else "unknown"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _money(value: float) -> str:
+    """Two decimals, or more where a price list has them."""
+    return f"{value:z.2f}" if round(value, 2) == value else _plain(value)
 
 
 def _signed(value: float, decimals: int) -> str:

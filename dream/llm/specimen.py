@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dream.llm.prompt import PromptSettings
+from dream.llm.prompt_settings import PromptSettings
 from dream.types import (
     Account,
     BoardRow,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dream.llm.prompt import PromptSettings
+from dream.llm.prompt_settings import PromptSettings
 from dream.types import (
     Account,
     BoardRow,

