@@ -21,12 +21,13 @@ from dream.engine import kernel
 from dream.engine.session import Asked, Session
 from dream.llm import catalog
 from dream.llm.decider import ModelDecider
-from dream.llm.prompt import PromptSettings
+from dream.llm.prompt_settings import PromptSettings
 from dream.memory import recall
 from dream.memory.episodes import Memory
 from dream.memory.features import features_of
 from dream.runs import drive, records
 from dream.runs.journal import Journal
+from dream.runs.observing import observation
 from dream.runs.stores import JOURNAL, Disk
 from dream.strategies import REGISTRY, asks
 from dream.types import Decision, RecallQuery, Reply, Shown, Usage

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+from dream.cli.words import bar_file, many
+
+if TYPE_CHECKING:
+    from dream.bars.overview import Overview
 
 app = typer.Typer(name="bars", help="Look at, import and make bar series.", no_args_is_help=True)
 
@@ -38,7 +43,7 @@ def info(
     from dream.bars.overview import overview
 
     start, end = (None if text is None else clocks.parse_instant(text) for text in (from_, to))
-    bars = store.read(file, from_ns=start, to_ns=end)
+    bars = store.read(bar_file(file), from_ns=start, to_ns=end)
     seen = overview(bars)
     record: dict[str, Any] = {
         "file": str(file),
@@ -67,15 +72,19 @@ def info(
         if seen.spread is None
         else "{q05} / {q50} / {q95} / {max}".format(**record["spread"])
     )
+    doubt = ": is the clock of the stamps right?" if seen.closed_hour_bars else ""
     _show(
         ("file", file),
         ("instrument", f"{record['symbol']}, tick {record['tick']:g}"),
-        ("bars", f"{seen.bars:,} of {seen.bar_min} minutes"),
+        ("bars", f"{seen.bars:,} of {many(seen.bar_min, 'minute')}"),
         ("range", f"{record['from']} to {record['to']}"),
         ("source clock", record["source_clock"]),
-        ("trading days", f"{seen.days:,}: {seen.full_days:,} full, {seen.half_days:,} half"),
-        ("missing", f"{seen.missing_bars:,} bars inside sessions"),
-        ("closed hour", f"{seen.closed_hour_bars:,} bars between 17:00 and 18:00 New York"),
+        ("trading days", _days(seen)),
+        ("missing", f"{many(seen.missing_bars, 'bar')} inside trading days"),
+        (
+            "closed hour",
+            f"{many(seen.closed_hour_bars, 'bar')} between 17:00 and 18:00 New York{doubt}",
+        ),
         ("price", f"{record['low']} to {record['high']}"),
         ("spread", f"{spread} (5 %, median, 95 %, largest)" if seen.spread else spread),
         ("content hash", seen.content_hash),
@@ -110,10 +119,11 @@ def import_(
     from dream.bars import clocks
     from dream.bars.check import Reading
     from dream.bars.importers.ingest import ingest
+    from dream.runs.spec import check_instrument
     from dream.types import MINUTE_NS, Instrument
 
-    reading = Reading(Instrument(symbol, tick), clock, rounding, spread_unit)
-    report = ingest(source, out, reading, force=force)
+    reading = Reading(check_instrument(Instrument(symbol, tick)), clock, rounding, spread_unit)
+    report = ingest(bar_file(source), bar_file(out), reading, force=force)
     record = {
         "source": str(source),
         "file": str(out),
@@ -131,8 +141,11 @@ def import_(
         return
     _show(
         ("rows", f"{report.rows:,} read, {report.rows:,} kept, 0 dropped"),
-        ("rounded", f"{report.rows_rounded:,} rows to the tick of {tick:g}"),
-        ("bars", f"{record['bar_minutes']} minutes, {record['from']} to {record['to']}"),
+        ("rounded", f"{many(report.rows_rounded, 'row')} to the tick of {tick:g}"),
+        (
+            "bars",
+            f"{many(report.bar_ns // MINUTE_NS, 'minute')}, {record['from']} to {record['to']}",
+        ),
         ("not used", f"columns {', '.join(report.unused)}" if report.unused else "no column"),
         ("written", out),
     )
@@ -158,7 +171,7 @@ def synth(
 
     start_ns = generator.START_NS if from_ is None else clocks.parse_instant(from_)
     made = generator.make(bars, seed, start_ns=start_ns)
-    store.write(made, out, source_clock="utc", force=force)
+    store.write(made, bar_file(out), source_clock="utc", force=force)
     record = {
         "file": str(out),
         "bars": len(made),
@@ -175,6 +188,15 @@ def synth(
         ("range", f"{record['from']} to {record['to']}"),
         ("content hash", record["content_hash"]),
         ("written", out),
+    )
+
+
+def _days(seen: Overview) -> str:
+    """Each day once: complete, closed early as before a holiday, or lacking bars otherwise."""
+    lacking = seen.days - seen.full_days - seen.half_days
+    return (
+        f"{seen.days:,}: {seen.full_days:,} complete, {seen.half_days:,} with an early close, "
+        f"{lacking:,} with bars missing or at an end of the series"
     )
 
 

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from dream.cli.words import bar_file, many, run_folder
+
 RunFolder = Annotated[Path, typer.Argument(help="Folder of the run, or its journal.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -27,11 +29,12 @@ def replay(
     from dream.runs import api
 
     import_from_here()
-    done = api.replay(_folder(folder), bars=bars)
+    path = run_folder(folder)
+    done = api.replay(path, bars=None if bars is None else str(bar_file(bars)))
     rate = done.decisions / done.wall_s
     if as_json:
         found = {
-            "run_id": _folder(folder).name,
+            "run_id": path.name,
             "decisions": done.decisions,
             "complete": done.complete,
             "identical": True,
@@ -43,7 +46,7 @@ def replay(
         return
     state = "" if done.complete else "; the run is unfinished, the same command goes on with it"
     typer.echo(
-        f"identical: {done.decisions:,} decisions in {done.wall_s:.2f} s "
+        f"identical: {many(done.decisions, 'decision')} in {done.wall_s:.2f} s "
         f"({rate:,.0f} a second), digest {done.digest}{state}"
     )
 
@@ -55,10 +58,11 @@ def verify(folder: RunFolder, as_json: AsJson = False) -> None:
     """
     from dream.runs.verify import verify as check
 
-    found = check(_folder(folder))
+    path = run_folder(folder)
+    found = check(path)
     if as_json:
         facts = {
-            "run_id": _folder(folder).name,
+            "run_id": path.name,
             "lines": found.lines,
             "by_kind": dict(found.by_kind),
             "closed": found.closed,
@@ -70,9 +74,7 @@ def verify(folder: RunFolder, as_json: AsJson = False) -> None:
         return
     kinds = ", ".join(f"{n:,} {kind}" for kind, n in found.by_kind.items())
     state = "finished" if found.closed else "unfinished"
-    torn = f"; a torn tail of {found.torn_bytes} bytes is ignored" if found.torn_bytes else ""
-    typer.echo(f"good: {found.lines:,} lines ({kinds}), {state}, digest {found.digest}{torn}")
-
-
-def _folder(path: Path) -> Path:
-    return path.parent if path.name == "journal.jsonl" else path
+    torn = (
+        f"; a torn tail of {many(found.torn_bytes, 'byte')} is ignored" if found.torn_bytes else ""
+    )
+    typer.echo(f"good: {many(found.lines, 'line')} ({kinds}), {state}, digest {found.digest}{torn}")

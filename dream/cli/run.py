@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import shlex
 import signal
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dream.cli.settings import check_variables
+from dream.cli.words import bar_file, many, runs_folder
 from dream.errors import InputError, SpecInvalid
 
 if TYPE_CHECKING:
@@ -143,14 +143,12 @@ def run(
     Example: dream run --model sonnet --decisions 2000 --bars gold.parquet
     """
     check_variables(run, os.environ)
-    from dream.runs.spec import make_spec
+    from dream.runs.spec import gap_ns, make_spec
 
-    if max_gap is not None and not math.isfinite(max_gap):
-        raise SpecInvalid(f"--max-gap takes minutes, found {max_gap}")
     terms = {
         "equity": equity, "risk": risk, "spread": spread, "slippage": slippage,
         "commission": commission, "swap": swap, "intrabar": intrabar, "buy_only": not shorts,
-        "autonomy": autonomy, "max_gap_ns": None if max_gap is None else round(max_gap * 60e9),
+        "autonomy": autonomy, "max_gap_ns": None if max_gap is None else gap_ns(max_gap),
     }  # fmt: skip
     settings: dict[str, Any] = {
         "model": model, "decisions": decisions, "from": from_, "to": to, "memory": memory,
@@ -160,7 +158,10 @@ def run(
     }  # fmt: skip
     spec = make_spec(settings, _pairs(set_ or []))
     synthetic = spec.bars == _SYNTHETIC
-    if synthetic:
+    runs_folder(runs)
+    if not synthetic:
+        bar_file(Path(spec.bars).absolute())  # the folder's name is part of it
+    else:
         spec = spec.model_copy(update={"bars": str(_synthetic_bars())})
     from dream.runs.api import Options
     from dream.runs.assemble import Access
@@ -314,11 +315,11 @@ def _progress(decisions: int, show: bool) -> Generator[Callable[[Tally, Snapshot
             spent = (
                 "" if not tally.replies or tally.cost_usd is None else f", {tally.cost_usd:.2f} USD"
             )
-            text = f"{len(tally.trades)} trades, equity {ask.account.equity:,.2f}{spent}"
+            text = f"{many(len(tally.trades), 'trade')}, equity {ask.account.equity:,.2f}{spent}"
             bar.update(
                 task,
                 completed=tally.decisions,
-                description=text + (f", {errors} errors" if errors else ""),
+                description=text + (f", {many(errors, 'error')}" if errors else ""),
             )
 
         yield tell

@@ -156,6 +156,8 @@ def _checked(value: Any, kind: type, where: str) -> Any:
     for text in texts:
         if type(text) is str:
             _check_length(text, where)
+            if "\0" in text:
+                raise InputError(f"{where}: expected a text without the character 0")
     return value
 
 

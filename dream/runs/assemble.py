@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from dream.bars import clocks, content_hash, store
 from dream.errors import BarsInvalid, InputError, SpecInvalid
+from dream.files import read_bounded
 from dream.llm import catalog
-from dream.llm.scripted import Never, Random, Rules, Scripted, load_script
+from dream.llm.scripted import MAX_SCRIPT, Never, Random, Rules, Scripted, load_script
 from dream.runs import plugins
 
 if TYPE_CHECKING:
@@ -44,12 +45,14 @@ class Access:
     Attributes:
         keys: environment variable to key. base_url: endpoint instead of the catalogue's.
         sleep, now_ns: the edge's clock.
+        on_wait: told of every wait before another attempt: seconds, attempt, reason.
     """
 
     keys: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     base_url: str | None = None
     sleep: Callable[[float], None] | None = None
     now_ns: Callable[[], int] | None = None
+    on_wait: Callable[[float, int, str], None] = lambda _seconds, _attempt, _reason: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +131,7 @@ def assemble(
         if digest is not None:
             hashes[name] = digest
     if spec.model.startswith("scripted:"):
-        digest = _file_hash(Path(spec.model.partition(":")[2]))
+        digest = _script_hash(spec.model.partition(":")[2])
         if digest is not None:
             hashes["script"] = digest
     if is_model(spec.model):
@@ -191,7 +194,7 @@ def live_decider(parts: Parts, access: Access, attempts: Attempts, held: ExitSta
     if not is_model(spec.model):
         return computed(spec) or Scripted(plugins.load(spec.model, "decider"), spec.model)
     from dream.llm.anthropic import AnthropicTransport  # noqa: PLC0415 - only for models
-    from dream.llm.client import Client  # noqa: PLC0415
+    from dream.llm.client import Client, Patience  # noqa: PLC0415
 
     assert access.sleep is not None, "a model needs a clock"
     assert access.now_ns is not None
@@ -208,6 +211,7 @@ def live_decider(parts: Parts, access: Access, attempts: Attempts, held: ExitSta
         now_ns=access.now_ns,
         on_error=spec.on_error,
         attempts=attempts,
+        patience=Patience(on_wait=access.on_wait),
     )
     return _model_decider(parts, client)
 
@@ -231,7 +235,7 @@ def replay_decider(parts: Parts) -> AnyDecider:
 
 def _model_decider(parts: Parts, client: Any) -> AskingDecider:
     from dream.llm.decider import ModelDecider  # noqa: PLC0415 - only for models
-    from dream.llm.prompt import PromptSettings  # noqa: PLC0415
+    from dream.llm.prompt_settings import PromptSettings  # noqa: PLC0415
 
     spec = parts.spec
     settings = PromptSettings(
@@ -277,9 +281,9 @@ def _whole_k(value: float) -> int:
     return int(value)
 
 
-def _file_hash(path: Path) -> str | None:
+def _script_hash(path: str) -> str | None:
     """Hash of a script; None where it cannot be read, which only matters to a run that needs it."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
+        return hashlib.sha256(read_bounded(path, "script", MAX_SCRIPT)).hexdigest()
+    except InputError:
         return None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def load(name: str, kind: str) -> Callable[..., Any]:
-    """The function that `module:function` names; where it fails, it says which one and where.
+    """The function that `module:function` names.
 
     Raises:
         SpecInvalid: the module cannot be imported, has no such name, or it is not callable.
@@ -33,7 +33,7 @@ def load(name: str, kind: str) -> Callable[..., Any]:
     if not callable(found):
         what = "no such name" if found is None else f"a {type(found).__name__}, not a function"
         raise SpecInvalid(f"{kind} {name}: {module_name} has {what} ({attribute!r})")
-    return _blamed(cast("Callable[..., Any]", found), f"{kind} {name}")
+    return cast("Callable[..., Any]", found)
 
 
 def _blamed(function: Callable[..., Any], what: str) -> Callable[..., Any]:
@@ -79,7 +79,8 @@ def strategies(
     out: dict[str, Strategy] = {}
     for name in names:
         if ":" in name:
-            function, board_name = load(name, "strategy"), name.rpartition(":")[2]
+            function = _blamed(load(name, "strategy"), f"strategy {name}")
+            board_name = name.rpartition(":")[2]
         elif name in REGISTRY:
             function, board_name = REGISTRY[name], name
         else:
@@ -88,20 +89,25 @@ def strategies(
         if board_name in out:
             raise SpecInvalid(f"strategy {board_name!r} is named twice")
         given = params.get(name, {})
-        _check_params(name, function, given)
+        _check_params(f"strategy {name}", function, given)
         out[board_name] = cast("Strategy", partial(function, **given) if given else function)
     return out
 
 
-def _check_params(name: str, function: Callable[..., Any], given: Mapping[str, float]) -> None:
-    known = [
-        p.name
-        for p in inspect.signature(function).parameters.values()
-        if p.kind is inspect.Parameter.KEYWORD_ONLY
-    ]
+def _check_params(what: str, function: Callable[..., Any], given: Mapping[str, float]) -> None:
+    """Refuse a parameter that the function does not have.
+
+    Raises:
+        SpecInvalid: naming those that there are.
+    """
+    try:
+        found = inspect.signature(function).parameters.values()
+    except ValueError:  # a function of C does not always tell
+        found = ()
+    known = [p.name for p in found if p.kind is inspect.Parameter.KEYWORD_ONLY]
     for key in given:
         if key not in known:
-            msg = f"strategy {name} has no parameter {key!r}; it has: {', '.join(known) or 'none'}"
+            msg = f"{what} has no parameter {key!r}; it has: {', '.join(known) or 'none'}"
             raise SpecInvalid(msg)
 
 
@@ -117,7 +123,7 @@ def recall(name: str, params: Mapping[str, float]) -> RecallFn | None:
         return None
     if ":" in name:
         function = load(name, "recall function")
-        _check_params(name, function, params)
+        _check_params(f"recall function {name}", function, params)
         return cast("RecallFn", partial(function, **params) if params else function)
     from dream.memory.recall import RECALL  # noqa: PLC0415 - loads numba
 

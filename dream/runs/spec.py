@@ -8,11 +8,12 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from dream.errors import SpecInvalid
+from dream.llm.prompt import TEMPLATES
 from dream.types import Instrument, Terms
 
 _GROUPS = {"params", "recall", "terms", "instrument", "strategies"}
@@ -21,33 +22,118 @@ _GROUPS = {"params", "recall", "terms", "instrument", "strategies"}
 DEFAULT_STRATEGIES = ("VolBreakout", "IntradayMomentum", "PullbackEntry")
 
 
+MAX_GAP_MIN: Final = 10 * 366 * 24 * 60
+"""Ten years: as nanoseconds they fit an int64 with room for a difference."""
+_MINUTE_NS: Final = 60 * 10**9
+_GAP_RANGE: Final = f"max_gap must be from 0 to {MAX_GAP_MIN:,} minutes (ten years)"
+
+# What keeps the kernel exact and finite. It counts prices in int32 ticks and sizes in whole lot
+# steps, and money in float64; a run beyond these ranges would wrap or end in infinities.
+_TERMS: Final[dict[str, tuple[float, float]]] = {
+    "equity": (0.01, 1e12),  # a cent to a trillion; see also `_check_fit`
+    "risk": (1e-6, 1.0),  # divides money where the account that an order needs is worked out
+    "leverage": (1e-3, 1e6),  # divides money likewise
+    "commission": (0.0, 1e6),  # these four count in ticks, see `_check_fit`
+    "swap": (-1e6, 1e6),
+    "spread": (0.0, 1e9),
+    "slippage": (0.0, 1e9),
+}
+_INSTRUMENT: Final[dict[str, tuple[float, float]]] = {
+    "tick": (1e-8, 1.0),  # the smallest steps in use: 1e-8 of a coin
+    "contract": (1e-9, 1e9),
+    "lot_step": (1e-8, 1.0),
+    "lot_min": (1e-8, 1e9),  # in steps never rounded down to none
+    "lot_max": (1e-8, 1e9),
+}
+_MAX_STEPS: Final = 2**31 - 1
+"""Lot steps of one position: times 2^31 ticks they are fewer than 2^62, an int64."""
+_MAX_TICKS: Final = 2**24
+"""Of spread, slippage or any other cost: with a price of up to 2^31 - 2^25 they stay an int32."""
+_MAX_UNITS: Final = 2**53
+"""Of money: beyond it, a float64 does not see one tick of one lot step any more."""
+_SYMBOL_CHARS: Final = 32
+
+
+def gap_ns(minutes: float) -> int:
+    """A longest wait for a fill, from minutes.
+
+    Raises:
+        SpecInvalid: not from 0 to ten years.
+    """
+    if not 0 <= minutes <= MAX_GAP_MIN:
+        raise SpecInvalid(f"{_GAP_RANGE}, found {minutes:g} minutes")
+    return round(minutes * _MINUTE_NS)
+
+
+def check_instrument(instrument: Instrument) -> Instrument:
+    """The instrument, if a run can trade it.
+
+    Raises:
+        SpecInvalid: a value is out of its range, or a tick or lot step does not divide 1.
+    """
+    try:
+        return _checked_instrument(instrument)
+    except ValueError as error:
+        raise SpecInvalid(str(error)) from None
+
+
+def _check_ranges(thing: Any, ranges: Mapping[str, tuple[float, float]]) -> None:
+    for name, (low, high) in ranges.items():
+        value = getattr(thing, name)
+        if not low <= value <= high:  # NaN is in no range
+            hint = " (a share of equity: 0.0025 is 0.25 %)" if name == "risk" else ""
+            raise ValueError(f"{name} must be from {low:g} to {high:g}{hint}, found {value:g}")
+
+
 def _checked_terms(terms: Terms) -> Terms:
-    for name in ("equity", "risk", "leverage"):
-        if not (0 < getattr(terms, name) < math.inf):
-            raise ValueError(f"{name} must be a positive number, found {getattr(terms, name)}")
-    if terms.risk > 1:
-        raise ValueError(f"risk is a share of equity, 0.0025 is 0.25 %; found {terms.risk}")
-    for name in ("spread", "slippage", "commission"):
-        if not (0 <= getattr(terms, name) < math.inf):
-            raise ValueError(f"{name} must be zero or more, found {getattr(terms, name)}")
-    if not math.isfinite(terms.swap):
-        raise ValueError(f"swap must be finite, found {terms.swap}")
-    if terms.max_gap_ns is not None and terms.max_gap_ns < 0:
-        raise ValueError(f"max_gap must be zero or more, found {terms.max_gap_ns} ns")
+    _check_ranges(terms, _TERMS)
+    gap = terms.max_gap_ns
+    if gap is not None and not 0 <= gap <= MAX_GAP_MIN * _MINUTE_NS:
+        raise ValueError(f"{_GAP_RANGE}, found {_cut(str(gap))} ns")
     return terms
 
 
 def _checked_instrument(inst: Instrument) -> Instrument:
-    for name in ("tick", "contract", "lot_step", "lot_min", "lot_max"):
-        if not (0 < getattr(inst, name) < math.inf):
-            raise ValueError(f"{name} must be a positive number, found {getattr(inst, name)}")
+    if not (inst.symbol.isprintable() and 0 < len(inst.symbol) <= _SYMBOL_CHARS):
+        raise ValueError(f"symbol must be a name such as XAUUSD, found {_short(inst.symbol)}")
+    _check_ranges(inst, _INSTRUMENT)
     for name in ("tick", "lot_step"):
         parts = 1.0 / getattr(inst, name)
-        if abs(parts - round(parts)) > 1e-6 * parts:
+        if not math.isclose(parts, round(parts), rel_tol=1e-15):  # two roundings of a float64
             raise ValueError(f"{name} must divide 1, such as 0.01; found {getattr(inst, name)}")
-    if inst.lot_max < inst.lot_min:
-        raise ValueError(f"lot_max {inst.lot_max} is below lot_min {inst.lot_min}")
+    step = inst.lot_step
+    low, high = math.ceil(inst.lot_min / step - 1e-9), math.floor(inst.lot_max / step + 1e-9)
+    if not low <= high <= _MAX_STEPS:
+        raise ValueError(
+            f"lot_max must be a lot step of {step:g} or more, from lot_min ({inst.lot_min:g}) to "
+            f"{_MAX_STEPS * step:g} (2^31 - 1 steps), found {inst.lot_max:g}"
+        )
     return inst
+
+
+def _check_fit(terms: Terms, inst: Instrument) -> None:
+    """What of the terms is counted in the instrument's ticks and steps."""
+    price = _MAX_TICKS / inst.ticks_per_unit
+    ticks = f"2^24 ticks of {inst.tick:g}"
+    unit = inst.money_per_tick_step
+    limits = {
+        "spread": (price, ticks),
+        "slippage": (price, ticks),
+        "commission": (price * inst.contract, f"{ticks} on one lot"),
+        "swap": (price * inst.contract, f"{ticks} on one lot, either way"),
+        "equity": (_MAX_UNITS * unit, f"2^53 times {unit:g}, one tick of one lot step"),
+    }
+    for name, (most, why) in limits.items():
+        if abs(getattr(terms, name)) > most:
+            raise ValueError(
+                f"{name} must be at most {most:g} ({why}), found {getattr(terms, name):g}"
+            )
+
+
+def _known_prompt(version: str) -> str:
+    if version not in TEMPLATES:
+        raise ValueError(f"unknown version, known: {', '.join(TEMPLATES)}; found {_short(version)}")
+    return version
 
 
 class RunSpec(BaseModel):
@@ -83,10 +169,15 @@ class RunSpec(BaseModel):
     recall: Mapping[str, float] = Field(default_factory=dict)
     instrument: Annotated[Instrument, AfterValidator(_checked_instrument)] = Instrument()
     terms: Annotated[Terms, AfterValidator(_checked_terms)] = Terms()
-    prompt: str = "v1"
+    prompt: Annotated[str, AfterValidator(_known_prompt)] = "v1"
     on_error: Literal["stop", "hold"] = "stop"
     seed: int = Field(default=0, ge=0)
     repeat: int = Field(default=0, ge=0)
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        _check_fit(self.terms, self.instrument)
+        return self
 
     def as_json(self) -> dict[str, Any]:
         """The spec as plain JSON values, in a fixed order."""
@@ -144,7 +235,7 @@ def _put(merged: dict[str, Any], key: str, text: str) -> None:
     elif head == "memory" and tail:
         merged["recall"] = {**merged.get("recall", {}), tail: text}
     elif dot:
-        _unknown(key, [f"{name}.<parameter>" for name in names])
+        _unknown(key, list(names), "strategies of this run")
     else:
         known = {f.alias or name for name, f in RunSpec.model_fields.items()} - _GROUPS
         if head not in known:
@@ -152,27 +243,34 @@ def _put(merged: dict[str, Any], key: str, text: str) -> None:
         merged[head] = text
 
 
-def _unknown(key: str, known: list[str]) -> None:
-    msg = (
-        f"--set {key}: there is no such setting. Known here: {', '.join(known)}; also "
-        f"terms.<name>, instrument.<name>, memory.<parameter>, <strategy>.<parameter>"
+def _unknown(key: str, known: list[str], what: str = "known here") -> None:
+    raise SpecInvalid(
+        f"--set {_cut(key)}: there is no such setting; {what}: {_cut(', '.join(known), 400)}. Also "
+        f"<strategy>.<parameter>, terms.<name>, instrument.<name>, memory.<parameter>"
     )
-    raise SpecInvalid(msg)
 
 
 def _explain(error: ValidationError) -> str:
     lines: list[str] = []
     for item in error.errors():
-        where = ".".join(str(part) for part in item["loc"])
+        where = _cut(".".join(str(part) for part in item["loc"]))
         message = item["msg"].removeprefix("Value error, ")
-        found = "" if "found" in message else f" (found {item['input']!r})"
-        lines.append(f"{where}: {message}{found}"[:300])
+        found = "" if "found" in message else f" (found {_short(item['input'])})"
+        lines.append(f"{where}: {message}{found}"[:300] if where else message)
     return "; ".join(lines)
 
 
 def _sha256(settings: Mapping[str, Any]) -> str:
     text = json.dumps(settings, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _short(value: object) -> str:
+    return _cut(repr(value))
+
+
+def _cut(text: str, most: int = 80) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def _slug(name: str) -> str:

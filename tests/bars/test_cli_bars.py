@@ -78,7 +78,7 @@ def test_import_then_info_of_a_range(run: Any, tmp_path: Path) -> None:
     code, text, _ = run("import", source, "--clock", "utc", "-o", out, "--round", "--force")
     assert code == 0
     assert "20 read, 20 kept, 0 dropped" in text
-    assert "1 rows to the tick of 0.01" in text
+    assert "1 row to the tick of 0.01" in text
 
 
 def test_import_of_another_instrument(run: Any, tmp_path: Path) -> None:
@@ -100,7 +100,13 @@ def test_import_of_another_instrument(run: Any, tmp_path: Path) -> None:
         (["import", "SOURCE", "-o", "OUT"], "Missing option '--clock'"),
         (["import", "SOURCE", "--clock", "utc"], "Missing option"),
         (["import", "SOURCE", "-o", "OUT", "--clock", "eet"], "'eet' is not known; accepted: utc"),
-        (["import", "SOURCE", "-o", "OUT", "--clock", "utc", "--tick", "0"], "the tick is 0"),
+        (
+            ["import", "SOURCE", "-o", "OUT", "--clock", "utc", "--tick", "0"],
+            "tick must be from 1e-08",
+        ),
+        (["import", "SOURCE", "-o", "OUT", "--clock", "utc", "--tick", "0.3"], "must divide 1"),
+        (["import", "SOURCE", "-o", "OUT", "--clock", "utc", "--tick", "0.7"], "must divide 1"),
+        (["import", "SOURCE", "-o", "OUT", "--clock", "utc", "--tick", "1e-320"], "tick must be"),
         (["import", "SOURCE", "-o", "SOURCE", "--clock", "utc", "--force"], "the source itself"),
         (["import", "SOURCE", "-o", "KEPT", "--clock", "utc"], "exists; nothing was written"),
         (["synth", "-o", "OUT", "--bars", "0"], "bars is 0"),

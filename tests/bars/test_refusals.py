@@ -138,7 +138,7 @@ def test_parquet_stamp_beyond_any_market(tmp_path: Path) -> None:
         (lambda lines: ["", *lines], "no column timestamp"),
         (lambda lines: ["# gold", *lines], "found # gold"),
         (lambda lines: [*lines[:3], lines[0], *lines[3:]], "row 3: timestamp is 'timestamp'"),
-        (lambda lines: [x.replace(",", ";") for x in lines], "no column timestamp, open, high"),
+        (lambda lines: [x.replace(",", ";") for x in lines], "separated by a semicolon"),
         (lambda lines: [lines[0].replace("spread", "high"), *lines[1:]], "two columns high"),
         (lambda lines: [lines[0].replace("close", "last"), *lines[1:]], "no column close"),
     ],

@@ -166,15 +166,15 @@ def test_too_few_bars(refused, dream, bars_path):
         ("--decisions 0", ["decisions", "greater than or equal to 1", "found 0"]),
         ("--decisions -1", ["decisions", "greater than or equal to 1", "found -1"]),
         ("--seed -1", ["seed", "greater than or equal to 0"]),
-        ("--risk -1", ["risk must be a positive number, found -1"]),
-        ("--risk 25", ["risk is a share of equity", "25"]),
+        ("--risk -1", ["risk must be from 1e-06 to 1", "found -1"]),
+        ("--risk 25", ["risk must be", "a share of equity", "found 25"]),
         ("--equity nan", ["equity", "finite"]),
-        ("--equity 0", ["equity must be a positive number"]),
-        ("--spread -0.1", ["spread must be zero or more"]),
+        ("--equity 0", ["equity must be from 0.01 to 1e+12, found 0"]),
+        ("--spread -0.1", ["spread must be from 0 to 1e+09, found -0.1"]),
         ("--swap inf", ["swap", "finite"]),
-        ("--max-gap -1", ["max_gap must be zero or more"]),
-        ("--max-gap nan", ["--max-gap takes minutes, found nan"]),
-        ("--max-gap inf", ["--max-gap takes minutes, found inf"]),
+        ("--max-gap -1", ["max_gap must be from 0 to 5,270,400 minutes", "found -1"]),
+        ("--max-gap nan", ["max_gap must be from 0", "found nan"]),
+        ("--max-gap inf", ["max_gap must be from 0", "found inf"]),
         ("--intrabar worst", ["stop_first", "target_first", "'worst'"]),
         ("--autonomy total", ["free", "filter", "'total'"]),
         ("--on-error ignore", ["stop", "hold", "'ignore'"]),
@@ -187,8 +187,8 @@ def test_too_few_bars(refused, dream, bars_path):
         ("--set VolBreakout.nosuch=1", ["VolBreakout has no parameter 'nosuch'", "range_atr"]),
         ("--set VolBreakout.range_atr=nan", ["VolBreakout.range_atr", "finite", "nan"]),
         ("--set VolBreakout.range_atr=wide", ["VolBreakout.range_atr", "'wide'"]),
-        ("--set Nosuch.range_atr=1", ["Nosuch.range_atr", "VolBreakout.<parameter>"]),
-        ("--set terms.risk=-1", ["risk must be a positive number, found -1"]),
+        ("--set Nosuch.range_atr=1", ["Nosuch.range_atr", "of this run: VolBreakout, Intra"]),
+        ("--set terms.risk=-1", ["risk must be from 1e-06 to 1", "found -1"]),
         ("--set terms.nosuch=1", ["terms.nosuch", "terms.leverage"]),
         ("--set instrument.tick=0.03", ["tick must divide 1", "0.03"]),
         ("--set instrument.tick=0.001", ["tick 0.01", "tick 0.001"]),
@@ -292,8 +292,10 @@ def test_a_script_that_ends_too_early_loses_nothing(dream, bars_path):
 
 def test_a_runs_folder_that_cannot_be_made(refused, dream, bars_path):
     (dream.folder / "file").write_text("mine")
-    said = refused("run", "--bars", bars_path, "--runs", "file", code=4)
-    assert "cannot be written: Not a directory" in said
+    for runs in ("file", "file/below", "file/below/it"):
+        said = refused("run", "--bars", bars_path, "--runs", runs)
+        assert f"--runs {runs}: " in said
+        assert "file is a file; expected a folder" in said
     assert (dream.folder / "file").read_text() == "mine"
 
 

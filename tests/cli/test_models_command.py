@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -54,3 +55,31 @@ def test_every_decider_without_a_key_that_is_listed_runs(dream, bars_path):
         said = dream("run", "--model", name, "--bars", bars_path, "--decisions", 3)
         assert said.code == 0, said.err
     assert len(list((dream.folder / "runs").iterdir())) == len(free) == 5
+
+
+def test_prices_are_those_of_the_price_table(dream):
+    """Worked out from the table itself: a prompt of 2,500 tokens, scaled to a million."""
+    from genai_prices import Usage, calc_price  # noqa: PLC0415 - a third of a second
+
+    told = json.loads(dream("models", "--json").out)
+    shown = dream("models").out
+    for row in told["models"]:
+        found = calc_price(Usage(input_tokens=2_500, output_tokens=2_500), row["id"])
+        rates = (float(found.input_price) * 400, float(found.output_price) * 400)
+        assert tuple(row["usd_per_million"].values()) == pytest.approx(rates)
+        assert f"{rates[0]:.2f} / {rates[1]:.2f}" in shown
+    assert told["prices"]["day"] in shown
+    assert told["prices"]["source"] in shown
+    assert "genai-prices" in shown
+
+
+def test_what_is_not_known_is_called_so(dream, monkeypatch):
+    from dream.llm import catalog  # noqa: PLC0415 - patched here only
+
+    known = catalog.CATALOG["fable"]
+    monkeypatch.setitem(catalog.CATALOG, "fable", dataclasses.replace(known, id="claude-none-1"))
+    (line,) = (line for line in dream("models").out.splitlines() if "claude-none-1" in line)
+    assert "not known" in line
+    assert "training cutoff unknown" in line
+    rows = {row["alias"]: row for row in json.loads(dream("models", "--json").out)["models"]}
+    assert rows["fable"]["usd_per_million"] is None

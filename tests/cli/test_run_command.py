@@ -197,7 +197,7 @@ def test_settings_in_a_file_below_the_environment_below_flags(dream, bars_path, 
         ("[nosuch]\n", "'nosuch' is no table"),
         ("[run\n", "cannot be read"),
         ('[run]\ndecisions = "many"\n', "decisions"),
-        ("[run]\nrisk = -1\n", "risk must be a positive number"),
+        ("[run]\nrisk = -1\n", "risk must be from 1e-06 to 1"),
     ],
 )
 def test_a_settings_file_that_is_wrong(dream, bars_path, text, word):

@@ -7,6 +7,7 @@ Modules are imported when a file of their kind is met, because their libraries a
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
@@ -30,6 +31,9 @@ FORMATS: Final = {
 REQUIRED: Final = ("timestamp", *PRICES)
 OPTIONAL: Final = ("volume", "spread")
 PARQUET_MAGIC: Final = b"PAR1"
+HEADER: Final = "timestamp,open,high,low,close (and volume, spread where there are such)"
+NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+SEPARATORS: Final = {";": "semicolon", "\t": "tab", "|": "bar"}
 SHOWN, SHOWN_CHARS = 30, 40
 """Column names shown in a message, and characters of each."""
 
@@ -84,6 +88,7 @@ def locate(found: Sequence[str], path: Path) -> Columns:
     missing = [name for name in REQUIRED if name not in names]
     twice = [name for name in known if names.count(name) > 1]
     if missing or twice:
+        _refuse_values(found, path)
         fault = f"no column {', '.join(missing)}" if missing else f"two columns {twice[0]}"
         shown = ", ".join(name[:SHOWN_CHARS] for name in found[:SHOWN])
         shown += ", ..." if len(found) > SHOWN else ""
@@ -95,6 +100,27 @@ def locate(found: Sequence[str], path: Path) -> Columns:
     return Columns(
         index, tuple(f for f, name in zip(found, names, strict=True) if name not in known)
     )
+
+
+def _refuse_values(found: Sequence[str], path: Path) -> None:
+    """Say so where the first line is a row and no header, or its fields are not told apart.
+
+    Raises:
+        BarsInvalid: one of the two.
+    """
+    first = found[0] if len(found) == 1 else ""
+    separator = next((name for mark, name in SEPARATORS.items() if mark in first), None)
+    if separator is not None:
+        raise BarsInvalid(
+            f"{path}: the fields of the first line are separated by a {separator}; expected "
+            f"commas, and a header such as {HEADER}"
+        )
+    if sum(NUMBER.fullmatch(name.strip()) is not None for name in found) >= len(PRICES):
+        shown = ", ".join(name[:SHOWN_CHARS] for name in found[:SHOWN])
+        raise BarsInvalid(
+            f"{path}: the header is missing, the first line has values ({shown}); put a line with "
+            f"the columns' names before it, such as {HEADER}"
+        )
 
 
 def raw(at: Stamps, numbers: Mapping[str, F8], unused: tuple[str, ...]) -> Raw:

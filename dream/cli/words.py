@@ -1,0 +1,61 @@
+"""What commands check of the paths they are given, and how they count."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from dream.errors import InputError
+
+
+def many(n: int, word: str) -> str:
+    """A count with its word: 1 trade, 2,000 trades."""
+    return f"{n:,} {word}" if n == 1 else f"{n:,} {word}s"
+
+
+def bar_file(path: Path | str) -> Path:
+    """The path of a bar file, where the Parquet library can open it.
+
+    Raises:
+        InputError: its name is no UTF-8.
+    """
+    try:
+        str(path).encode("utf-8")
+    except UnicodeEncodeError:
+        raise InputError(
+            f"{path}: the path is not UTF-8, and bars can only be read and written under one that "
+            f"is; rename the file or its folder"
+        ) from None
+    return Path(path)
+
+
+def runs_folder(path: Path) -> Path:
+    """The folder that holds run folders; it may have to be made first.
+
+    Raises:
+        InputError: it or what should hold it is a file, or nothing can be made there.
+    """
+    there = next((p for p in (path, *path.absolute().parents) if os.path.lexists(p)), Path("/"))
+    if not there.is_dir():
+        raise InputError(
+            f"--runs {path}: {there} is a file; expected a folder, or a place where one can be made"
+        )
+    if there != path and not os.access(there, os.W_OK | os.X_OK):
+        raise InputError(
+            f"--runs {path}: cannot be made, because nothing can be written in {there}; give "
+            f"another folder with --runs"
+        )
+    return path
+
+
+def run_folder(path: Path) -> Path:
+    """The folder of a run, from its own path or that of its journal.
+
+    Raises:
+        InputError: it is another file.
+    """
+    if path.name == "journal.jsonl":
+        return path.parent
+    if path.is_file():
+        raise InputError(f"{path} is a file; expected the folder of a run, or its journal.jsonl")
+    return path
