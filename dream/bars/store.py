@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dream.bars import check, content_hash, importers, series
+from dream.bars import check, content_hash, importers, opening, series
 from dream.bars.check import Reading, Rows, Stamps
 from dream.bars.clocks import iso
 from dream.errors import BarsInvalid, InputError, SchemaUnknown
@@ -90,8 +90,7 @@ def read(
     label = _label(path)
     if label is None:
         reading = Reading(instrument or Instrument())
-        chunks = [check.in_ticks(raw, reading) for raw in importers.read(path, None)]
-        rows, bar_ns, kind = _joined(chunks, path), None, reading.instrument
+        rows, bar_ns, kind = _plain(path, reading), None, reading.instrument
     else:
         rows, bar_ns, kind = _stored(path), label.bar_ns, _agreed(label, instrument, path)
     check.check_rows(rows)
@@ -228,10 +227,12 @@ def _sync_folder(folder: Path) -> None:
 
 def _label(path: Path) -> Label | None:
     """The label of a dream file, None for a plain one."""
+    opening.check_regular(path)
     if importers.sniff(path) != "parquet":
         return None
     try:
-        found: dict[bytes, bytes] = pq.read_metadata(path).metadata or {}
+        with opening.parquet(path) as file:
+            found: dict[bytes, bytes] = file.metadata.metadata or {}
     except (pa.ArrowException, OSError, UnicodeError) as e:
         raise _damaged(path, e) from e
     version = found.get(b"dream.schema")
@@ -270,7 +271,7 @@ def _damaged(path: Path, reason: object) -> BarsInvalid:
 def _stored(path: Path) -> Rows:
     """The rows of a dream file."""
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        with opening.parquet(path) as file:
             found = file.read()
     except (pa.ArrowException, OSError, UnicodeDecodeError) as e:
         raise _damaged(path, e) from e
@@ -284,7 +285,14 @@ def _stored(path: Path) -> Rows:
     return Rows(at, px, ticks[4], volume)
 
 
-def _joined(chunks: list[Rows], path: Path) -> Rows:
+def _plain(path: Path, reading: Reading) -> Rows:
+    """The rows of a plain file."""
+    chunks: list[Rows] = []
+    count = 0
+    for raw in importers.read(path, None):
+        count += len(raw.at.t_open_ns)
+        opening.check_rows(count, path)
+        chunks.append(check.in_ticks(raw, reading))
     if not chunks:
         raise BarsInvalid(f"{path} has no rows; export it again")
     return Rows(

@@ -318,7 +318,7 @@ def test_a_cut_parquet(tmp_path: Path) -> None:
 def test_paths_that_are_no_files(tmp_path: Path) -> None:
     below = write_csv(tmp_path / "bars.csv", good_rows()) / "bars.csv"
     for path, said in (
-        (tmp_path, "Is a directory"),
+        (tmp_path, "found a folder"),
         (tmp_path / "none.csv", "No such file"),
         (below, "Not a directory"),
         (tmp_path / ("x" * 300), "File name too long"),

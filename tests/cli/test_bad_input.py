@@ -122,7 +122,7 @@ def test_files_that_are_no_bars(refused, dream, content, message):
 def test_bars_that_cannot_be_read(refused, dream, bars_path):
     assert "No such file" in refused("run", "--bars", "missing.parquet")
     (dream.folder / "folder").mkdir()
-    assert "directory" in refused("run", "--bars", "folder")
+    assert "found a folder" in refused("run", "--bars", "folder")
     whole = bars_path.read_bytes()
     (dream.folder / "half.parquet").write_bytes(whole[: len(whole) // 2])
     assert "is damaged" in refused("run", "--bars", "half.parquet")

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import pyarrow.parquet as pq
 
-from dream.bars import check, importers, store
+from dream.bars import check, importers, opening, store
 from dream.bars.check import Reading, Rows, Stamps
 from dream.bars.clocks import CLOCKS
 from dream.errors import BarsInvalid, InputError, SpecInvalid
@@ -78,6 +78,7 @@ def ingest(source: Path, out: Path, reading: Reading, *, force: bool = False) ->
         InputError: the output cannot be written or is the source.
     """
     clock = _clock(reading)
+    opening.check_regular(source)
     if _same(source, out):
         raise InputError(f"{out} is the source itself; give another output")
     tally = _Tally()
@@ -87,6 +88,7 @@ def ingest(source: Path, out: Path, reading: Reading, *, force: bool = False) ->
                 rows = check.in_ticks(raw, reading)
                 check.check_rows(rows, tally.last_ns)
                 tally.add(rows, raw.unused)
+                opening.check_rows(tally.rows, source)
                 parquet.write_table(store.table(rows))
             if tally.last_ns is None:
                 raise BarsInvalid(f"{source} has no rows; export it again")

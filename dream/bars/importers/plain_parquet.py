@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from dream.bars import importers
+from dream.bars import importers, opening
 from dream.bars.check import MEND, nanoseconds, refuse
 from dream.errors import BarsInvalid
 
@@ -27,17 +26,19 @@ UNIT_NS: Final = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 def read(path: Path, clock: str | None) -> Iterator[Raw]:
     """The rows in stretches; see `importers.read`."""
     try:
-        file = pq.ParquetFile(path)
-        found: list[str] = file.schema_arrow.names
-        columns = importers.locate(found, path)
-        names = {name: found[k] for name, k in columns.index.items()}
-        _check_types(file.schema_arrow, names, path, clock)
-        row = 1
-        for batch in file.iter_batches(ROWS_AT_ONCE, columns=list(names.values())):
-            at = _stamps(batch.column(names["timestamp"]), path, row)
-            numbers = {p: _numbers(batch.column(c)) for p, c in names.items() if p != "timestamp"}
-            yield importers.raw(at, numbers, columns.unused)
-            row += batch.num_rows
+        with opening.parquet(path) as file:
+            found: list[str] = file.schema_arrow.names
+            columns = importers.locate(found, path)
+            names = {name: found[k] for name, k in columns.index.items()}
+            _check_types(file.schema_arrow, names, path, clock)
+            row = 1
+            for batch in file.iter_batches(ROWS_AT_ONCE, columns=list(names.values())):
+                at = _stamps(batch.column(names["timestamp"]), path, row)
+                numbers = {
+                    p: _numbers(batch.column(c)) for p, c in names.items() if p != "timestamp"
+                }
+                yield importers.raw(at, numbers, columns.unused)
+                row += batch.num_rows
     except (pa.ArrowException, OSError, UnicodeDecodeError) as e:
         reason = str(e).split("\n", maxsplit=1)[0]
         raise BarsInvalid(f"{path} is not a readable Parquet file: {reason}; copy it again") from e
