@@ -26,6 +26,11 @@ def events_of(table: Any) -> list[Event]:
 _AT_OPEN = frozenset({"stop_gap", "target_gap", "close", "forced_late"})
 
 
+def _no_dust(value: float) -> float:
+    """0.45 and not 0.44999999999999996, which no reader of a journal asked for."""
+    return round(value, 12)
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """Reads event records of one run.
@@ -85,13 +90,13 @@ class Reader:
             stop=self._price(stop),
             target=self._price(event.target),
             pnl=pnl,
-            r=pnl / (abs(entry - stop) * per_tick),
+            r=_no_dust(pnl / (abs(entry - stop) * per_tick)),
             mae=self._price(down if side > 0 else up),
             mfe=self._price(up if side > 0 else down),
             ambiguous=bool(event.ambiguous),
             costs=Costs(
-                spread=event.spread * per_tick,
-                slippage=event.slip * per_tick,
+                spread=_no_dust(event.spread * per_tick),
+                slippage=_no_dust(event.slip * per_tick),
                 commission=event.fee,
                 swap=0.0 - event.swap,
             ),

@@ -35,6 +35,7 @@ class RunFacts:
         run_id: name of the run. journal, bars: paths, as the user should see them.
         wall_s: seconds that the run took.
         terms: what it traded under; the summary shows its costs and limits.
+        spent_usd: of all attempts at paid calls, failed ones at the most that they can have cost.
     """
 
     run_id: str
@@ -42,6 +43,7 @@ class RunFacts:
     bars: str
     wall_s: float
     terms: Terms
+    spent_usd: float = 0.0
 
 
 class CostSums(TypedDict):
@@ -66,6 +68,10 @@ class Summary(TypedDict):
     """One run in one JSON object. Money is unrounded, in account currency; shares are 0 ... 1.
 
     bars_from, bars_to: close times of the first and last bar walked, ISO 8601 UTC.
+    asked_from: close time of the first question's bar; the statistics begin there.
+    setups: that appeared from there on, whether they were asked about or not.
+    cost_usd: of the replies. spent_usd: of all attempts, failed ones at the most that they can have
+        cost; a paid call without a known price counts nothing.
     final_equity_*_first: the same trades and lots, only the exits of ambiguous bars repriced.
     needs_equity: the smallest account that would have taken every order refused as too small.
     """
@@ -76,6 +82,7 @@ class Summary(TypedDict):
     bars_from: str
     bars_to: str
     bars_walked: int
+    asked_from: str
     decider: str
     memory: str
     terms: dict[str, Any]
@@ -114,6 +121,7 @@ class Summary(TypedDict):
     recall: RecallCounts
     ended: str
     cost_usd: float | None
+    spent_usd: float
     replies: int
     wall_s: float
     digest: str
@@ -211,6 +219,7 @@ def summarise(table: RunTable, facts: RunFacts) -> Summary:
     interval = wilson(wins, len(pnls))
     factor = profit_factor(pnls)
     costs = cost_sums(t.costs for t in trades)
+    equity, day = table.equity[table.asked_from :], table.day[table.asked_from :]
     share = _error_share(table)
     names = sorted({*table.setups, *(t.strategy for t in trades)})
     taken = Counter(t.strategy for t in trades)
@@ -222,6 +231,7 @@ def summarise(table: RunTable, facts: RunFacts) -> Summary:
         "bars_from": _iso(table.bars_from_ns),
         "bars_to": _iso(table.bars_to_ns),
         "bars_walked": len(table.equity),
+        "asked_from": _iso(table.asked_from_ns),
         "decider": table.decider,
         "memory": table.memory,
         "terms": asdict(facts.terms),
@@ -252,8 +262,8 @@ def summarise(table: RunTable, facts: RunFacts) -> Summary:
         "gross_pnl": math.fsum((*pnls, costs["total"])),
         "costs": costs,
         "net_pnl": math.fsum(pnls),
-        "max_drawdown": max_drawdown(table.equity, table.start_equity),
-        "sharpe_daily": sharpe_daily(day_ends(table.equity, table.day), table.start_equity),
+        "max_drawdown": max_drawdown(equity, table.start_equity),
+        "sharpe_daily": sharpe_daily(day_ends(equity, day), table.start_equity),
         "ambiguous_bars": sum(t.ambiguous for t in trades),
         "final_equity_stop_first": _repriced(table, [t.pnl_stop_first for t in trades]),
         "final_equity_target_first": _repriced(table, [t.pnl_target_first for t in trades]),
@@ -266,6 +276,7 @@ def summarise(table: RunTable, facts: RunFacts) -> Summary:
         },
         "ended": table.ended,
         "cost_usd": table.cost_usd,
+        "spent_usd": facts.spent_usd,
         "replies": table.replies,
         "wall_s": facts.wall_s,
         "digest": table.digest,

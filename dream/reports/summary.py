@@ -51,12 +51,13 @@ def render(summary: Summary) -> RenderableType:
 
 def _heading(summary: Summary) -> Text:
     """Which run, who decided, over what."""
-    span = f"{_to_minute(summary['bars_from'])} to {_to_minute(summary['bars_to'])} UTC"
     ended = _ENDED.get(summary["ended"], summary["ended"])
+    span = f"{_to_minute(summary['bars_from'])} to {_to_minute(summary['bars_to'])} UTC"
+    asked = f"first question {_to_minute(summary['asked_from'])}"
     return Text.assemble(
-        (summary["run_id"], "bold"),
-        f"  {summary['decider']}, memory {summary['memory']}\n",
-        (f"{span}, {summary['bars_walked']:,} bars, {ended}\n", "dim"),
+        (f"{summary['run_id']}\n", "bold"),
+        f"{summary['decider']}, memory {summary['memory']}, {ended}\n",
+        (f"{span}, {summary['bars_walked']:,} bars, {asked}\n", "dim"),
     )
 
 
@@ -141,7 +142,7 @@ def _next_steps(summary: Summary) -> Text:
 
 def _decisions(summary: Summary) -> str:
     counts = summary["decisions_by_status"]
-    setups = f"{summary['setups']:,} set-ups seen"
+    setups = f"{summary['setups']:,} set-ups appeared"
     return f"{summary['decisions']:,} ({_listed(counts) or 'nobody was asked'}), {setups}"
 
 
@@ -193,16 +194,18 @@ def _memory(summary: Summary) -> str:
         return "not asked"
     return (
         f"asked {recall['calls']:,} times, {recall['recalled']:,} episodes shown, "
-        f"{recall['injected']:,} for balance"
+        f"{recall['injected']:,} of them put in for balance"
     )
 
 
 def _spent(summary: Summary) -> str:
     if not summary["replies"]:
         return "0.00 USD, no model was asked"
-    cost = summary["cost_usd"]
+    cost, spent = summary["cost_usd"], summary["spent_usd"]
     money = "price not known" if cost is None else f"{cost:,.2f} USD"
-    return f"{money}, {summary['replies']:,} replies"
+    lost = "" if cost is None or spent - cost < 0.005 else f" ({spent:,.2f} with failed attempts)"
+    replies = "1 reply" if summary["replies"] == 1 else f"{summary['replies']:,} replies"
+    return f"{money}{lost}, {replies}"
 
 
 def _win_rate(summary: Summary) -> str:

@@ -357,6 +357,8 @@ def table(loop: Loop, ended: str) -> RunTable:
         day=bars.day[:walked],
         bars_from_ns=int(bars.t_close_ns[0]),
         bars_to_ns=int(bars.t_close_ns[walked - 1]),
+        asked_from=session.first,
+        asked_from_ns=int(bars.t_close_ns[session.first]),
         recall_calls=tally.recall_calls,
         recalled=tally.recalled,
         injected=tally.injected,

@@ -18,11 +18,14 @@ class RunTable:
 
     Attributes:
         bars_from_ns, bars_to_ns: close times of the first and last bar that the run walked.
-        setups: rising edges of live set-ups over the asked bars, by strategy.
+        asked_from: index of the first bar at which every shown value exists; asked_from_ns: its
+            close time.
+        setups: rising edges of live set-ups from that bar on, asked about or not, by strategy.
         refused: refused orders by reason. needs_equity: smallest account that would have taken
             every order refused as too small; None when there was none.
         equity: (n,) float64 at the walked bars' closes. day: (n,) int32 trading-day numbers.
-        pools: visible episodes at each question that recalled; recalled, injected: totals.
+        recalled, injected: episodes shown, and those of them that balance put in; totals.
+        cost_usd: of the replies; None where a price is not known.
         ended: decisions, end_of_data or ruin.
     """
 
@@ -41,6 +44,8 @@ class RunTable:
     day: I4
     bars_from_ns: int
     bars_to_ns: int
+    asked_from: int
+    asked_from_ns: int
     recall_calls: int
     recalled: int
     injected: int
