@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 PRICES: Final = ("open", "high", "low", "close")
 GRID_TOLERANCE: Final = 1e-6
 """How far from a whole number of ticks a price may lie, in ticks: far above float noise."""
-MAX_TICKS: Final = 2**31 - 1
+MAX_TICKS: Final = 2**29
+"""Highest price and widest spread: the sum of two and a slippage still fits into int32."""
 STEPS_OF_ANOTHER_LENGTH: Final = 12
 """This many equal steps in a row, other than the bar length, are bars of another length: quiet
 minutes without a bar are common in M1 files, but not in so regular a pattern."""
@@ -201,6 +202,11 @@ def check_rows(rows: Rows, after_ns: int | None = None) -> None:
             shown = ", ".join(f"{p} {x}" for p, x in zip(PRICES, rows.px[row], strict=True))
             found = f"{name} is {side} the open or the close (in ticks: {shown})"
             faults.append((row, found, f"expected low <= open, close <= high; {MEND}"))
+    for name, ticks in (("price", rows.px.max(axis=1)), ("spread", rows.spread)):
+        row = _first(ticks > MAX_TICKS)
+        if row is not None:
+            found = f"{name} of {ticks[row]} ticks is beyond {MAX_TICKS}"
+            faults.append((row, found, f"expected less; {MEND}"))
     row = _first((rows.spread < 0) | ~(rows.volume >= 0) | np.isinf(rows.volume))
     if row is not None:
         found = f"spread is {rows.spread[row]} ticks and volume {rows.volume[row]}"

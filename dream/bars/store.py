@@ -227,7 +227,6 @@ def _sync_folder(folder: Path) -> None:
 
 def _label(path: Path) -> Label | None:
     """The label of a dream file, None for a plain one."""
-    opening.check_regular(path)
     if importers.sniff(path) != "parquet":
         return None
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from io import TextIOWrapper
 from typing import TYPE_CHECKING
@@ -21,6 +22,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:  # outside the command: while code is loaded, or an error is shown
         _write_error(b"dream: interrupted\n")
         return INTERRUPTED
+    finally:
+        if argv is None:  # the program: what is left is Python's own end, nothing to interrupt
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _main(arguments: list[str]) -> int:

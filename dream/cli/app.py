@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
 
 from dream.cli import bars, models, replays, run, settings
 from dream.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 EPILOG: Final = """\
 \b
@@ -37,15 +40,26 @@ _SHOWN: Final = 40
 
 
 class Commands(TyperGroup):
-    """The group of all commands; Ctrl-C ends each of them in one line."""
+    """The group of all commands; Ctrl-C ends each of them in one line, of which typer has none."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Read the options, for which typer loads a lot."""
+        with _one_line():
+            return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
-        try:
+        with _one_line():
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            show_error("interrupted")
-            raise typer.Exit(130) from None
+
+
+@contextmanager
+def _one_line() -> Generator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        show_error("interrupted")
+        raise typer.Exit(130) from None
 
 
 app = typer.Typer(

@@ -64,6 +64,7 @@ def verify(folder: RunFolder, as_json: AsJson = False) -> None:
         facts = {
             "run_id": path.name,
             "lines": found.lines,
+            "decisions": found.decisions,
             "by_kind": dict(found.by_kind),
             "closed": found.closed,
             "torn_bytes": found.torn_bytes,
@@ -74,6 +75,7 @@ def verify(folder: RunFolder, as_json: AsJson = False) -> None:
         return
     kinds = ", ".join(f"{n:,} {kind}" for kind, n in found.by_kind.items())
     state = "finished" if found.closed else "unfinished"
+    state += f", {many(found.decisions, 'decision')}"
     torn = (
         f"; a torn tail of {many(found.torn_bytes, 'byte')} is ignored" if found.torn_bytes else ""
     )

@@ -191,7 +191,7 @@ def _known(params: Mapping[str, float], names: tuple[str, ...]) -> dict[str, flo
     for name in params:
         if name not in names:
             raise SpecInvalid(
-                f"memory.{name}: no such parameter; there are: {', '.join(names) or 'none'}"
+                f"memory.{name}: no such parameter; there are: {', '.join(('k', *names))}"
             )
     return dict(params)
 

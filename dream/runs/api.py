@@ -22,7 +22,7 @@ from dream.runs import assemble, drive, plugins, summaries
 from dream.runs.journal import EndOfRecord, Journal, read_records
 from dream.runs.records import OpenedRecord, TradeRecord, trade_of
 from dream.runs.spec import RunSpec
-from dream.runs.spending import Spend
+from dream.runs.spending import Spend, spent_usd
 from dream.runs.stores import JOURNAL, drop_empty, make_folder
 from dream.strategies import asks
 
@@ -261,9 +261,8 @@ def _is_finished(folder: Path, parts: Parts) -> bool:
 def _notes(journal: Journal) -> tuple[str, ...]:
     notes: list[str] = []
     if journal.torn_bytes:
-        notes.append(
-            f"a torn last line of {journal.torn_bytes} bytes was set aside in journal.torn"
-        )
+        size = "1 byte" if journal.torn_bytes == 1 else f"{journal.torn_bytes} bytes"
+        notes.append(f"a torn last line of {size} was set aside in journal.torn")
     was: Any = journal.opened_meta.get("versions", {})
     for name, now in _versions().items():
         if journal.opened is not None and was.get(name) != now:
@@ -385,6 +384,7 @@ def _facts(folder: Path, parts: Parts, wall_s: float) -> RunFacts:
         bars=parts.spec.bars,
         wall_s=round(wall_s, 3),
         terms=parts.spec.terms,
+        spent_usd=spent_usd(folder),
     )
 
 

@@ -110,10 +110,13 @@ def lock_folder(folder: Path, disk: Disk) -> int:
     The system ends it as well when the process dies, however it dies.
 
     Raises:
+        InputError: a file is there.
         JournalBusy: another writer has it.
         JournalUnwritable: the folder cannot be made or locked.
     """
     path = folder / LOCK
+    if folder.is_file():
+        raise InputError(f"{folder} is a file; expected the folder of a run, or nothing there yet")
     with writing(path):
         folder.mkdir(parents=True, exist_ok=True)
         fd = open_descriptor(path, os.O_RDWR | os.O_CREAT)

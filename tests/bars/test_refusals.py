@@ -57,7 +57,7 @@ def refusal(path: Path, instrument: Instrument | None = None) -> str:
         ({"open": 2007.004}, 8, "open 2007.004 is off the tick grid of 0.01"),
         ({"close": 2008.10002}, 8, "close 2008.10002 is off the tick grid"),
         ({"spread": 0.255}, 8, "spread 0.255 is off the tick grid"),
-        ({"high": 21_474_836.48}, 8, "high 21474836.48 is beyond 2147483647 ticks of 0.01"),
+        ({"high": 5_368_709.13}, 8, "high 5368709.13 is beyond 536870912 ticks of 0.01"),
         ({"timestamp": START + timedelta(minutes=90)}, 8, "the same as in the row before"),
         ({"timestamp": START + timedelta(minutes=15)}, 8, "earlier than 2024-01-08T02:30:00Z"),
         ({"timestamp": START + timedelta(minutes=107)}, 8, "off the grid of 15-minute bars"),

@@ -46,12 +46,12 @@ def some_bars(draw: st.DrawFn) -> Bars:
         draw(st.integers(0, 1_000)) * 1440 * MINUTE_NS // bar_ns + np.cumsum(steps)
     ) * bar_ns
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    top = draw(st.sampled_from((3, 300_000, 2**31 - 1)))
+    top = draw(st.sampled_from((3, 300_000, 2**29)))
     px = np.sort(rng.integers(1, top, (len(steps), 4), endpoint=True), axis=1)
     turned = rng.random(len(steps)) < 0.5
     o, c = np.where(turned, px[:, 1], px[:, 2]), np.where(turned, px[:, 2], px[:, 1])
     px = np.stack([o, px[:, 3], px[:, 0], c], axis=1).astype(np.int32)
-    spread = rng.integers(0, 2**31, len(steps)).astype(np.int32)
+    spread = rng.integers(0, 2**29, len(steps)).astype(np.int32)
     volume = rng.exponential(1e3, len(steps)) * (rng.random(len(steps)) < 0.8)
     symbol = draw(st.text(min_size=1, max_size=8))
     instrument = Instrument(symbol, *draw(st.tuples(*[st.floats(1e-6, 1e6)] * 5)))

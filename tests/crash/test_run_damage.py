@@ -31,11 +31,14 @@ def test_a_torn_tail_is_noted_and_the_run_goes_on(dream, finished):
         torn = len(cut) - len(b"".join(lines[:keep]))
         said = dream("verify", folder)
         assert said.code == (0 if keep else 4)
-        whole_lines = f"a torn tail of {torn} bytes is ignored"
+        whole_lines = f"a torn tail of {torn} byte"
         assert (whole_lines if keep else f"{torn} bytes and no whole line") in said.out + said.err
         said = dream(*args)
         assert said.code == 0
-        assert said.err == f"note: a torn last line of {torn} bytes was set aside in journal.torn\n"
+        assert said.err == (
+            f"note: a torn last line of {torn} byte{'s' * (torn != 1)} was set aside in "
+            f"journal.torn\n"
+        )
         assert made.bodies(folder) == whole
     kept = (folder / "journal.torn").read_bytes()
     assert kept.endswith(lines[-1][:30])

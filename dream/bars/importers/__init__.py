@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
+from dream.bars import opening
 from dream.bars.check import PRICES, Raw
 from dream.errors import BarsInvalid
 
@@ -44,6 +45,7 @@ def sniff(path: Path) -> str:
     Raises:
         BarsInvalid: the file cannot be read or is empty.
     """
+    opening.check_regular(path)
     try:
         with path.open("rb") as f:
             head = f.read(len(PARQUET_MAGIC))

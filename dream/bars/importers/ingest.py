@@ -78,7 +78,6 @@ def ingest(source: Path, out: Path, reading: Reading, *, force: bool = False) ->
         InputError: the output cannot be written or is the source.
     """
     clock = _clock(reading)
-    opening.check_regular(source)
     if _same(source, out):
         raise InputError(f"{out} is the source itself; give another output")
     tally = _Tally()
