@@ -168,11 +168,16 @@ def run(
 
     if sync not in ("each", "batch"):
         raise SpecInvalid(f"--sync takes each or batch, found {sync!r}")
-    access = Access(_keys(), base_url, time.sleep, time.time_ns)
+    tell_wait = (lambda *_: None) if quiet else _tell_wait
+    access = Access(_keys(), base_url, time.sleep, time.time_ns, tell_wait)
     import_from_here()
     with _watching(spec.decisions, show=not (quiet or as_json)) as watch:
         options = Options(runs, sync, fresh, access, watch)
         _run(spec, options, as_json=as_json, synthetic=synthetic)
+
+
+def _tell_wait(wait_s: float, attempt: int, reason: str) -> None:
+    typer.echo(f"attempt {attempt} failed ({reason}); asking again in {wait_s:.0f} s", err=True)
 
 
 def _run(spec: RunSpec, options: Any, *, as_json: bool, synthetic: bool) -> None:

@@ -53,11 +53,11 @@ def _heading(summary: Summary) -> Text:
     """Which run, who decided, over what."""
     ended = _ENDED.get(summary["ended"], summary["ended"])
     span = f"{_to_minute(summary['bars_from'])} to {_to_minute(summary['bars_to'])} UTC"
-    asked = f"first question {_to_minute(summary['asked_from'])}"
+    asked = f"first question {_to_minute(summary['asked_from'])}, {ended}"
     return Text.assemble(
         (f"{summary['run_id']}\n", "bold"),
-        f"{summary['decider']}, memory {summary['memory']}, {ended}\n",
-        (f"{span}, {summary['bars_walked']:,} bars, {asked}\n", "dim"),
+        f"{summary['decider']}, memory {summary['memory']}\n",
+        (f"{span}, {summary['bars_walked']:,} bars\n{asked}\n", "dim"),
     )
 
 

@@ -13,6 +13,7 @@ FACTS = RunFacts(
     bars="bars/xauusd.parquet",
     wall_s=62.0,
     terms=Terms(slippage=0.05),
+    spent_usd=0.1834,
 )
 
 
@@ -62,10 +63,12 @@ TABLE = RunTable(
     ),
     start_equity=10_000.0,
     final_equity=10_060.0,
-    equity=np.array([10_000.0, 10_050.0, 10_025.0, 10_040.0, 10_060.0]),
-    day=np.array([20150, 20150, 20150, 20151, 20151], dtype=np.int32),
+    equity=np.array([10_000.0, 10_000.0, 10_050.0, 10_025.0, 10_040.0, 10_060.0]),
+    day=np.array([20147, 20150, 20150, 20150, 20151, 20151], dtype=np.int32),
     bars_from_ns=1_740_960_900_000_000_000,
     bars_to_ns=1_741_124_700_000_000_000,
+    asked_from=1,
+    asked_from_ns=1_740_996_000_000_000_000,
     recall_calls=40,
     recalled=120,
     injected=7,

@@ -170,8 +170,10 @@ def test_a_summary_by_hand() -> None:
     assert (summary["bars_from"], summary["bars_to"], summary["bars_walked"]) == (
         "2025-03-03T00:15:00Z",
         "2025-03-04T21:45:00Z",
-        5,
+        6,
     )
+    assert summary["asked_from"] == "2025-03-03T10:00:00Z"
+    assert (summary["cost_usd"], summary["spent_usd"]) == (0.1234, 0.1834)
 
 
 def test_only_ambiguous_exits_are_repriced() -> None:

@@ -13,8 +13,10 @@ from dream.reports.summary import print_summary
 from tests.reports.sample import FACTS, TABLE, trade
 
 EXPECTED = """\
-8f3c2a91d0  sonnet, memory hybrid
-2025-03-03 00:15 to 2025-03-04 21:45 UTC, 5 bars, all decisions made
+8f3c2a91d0
+sonnet, memory hybrid
+2025-03-03 00:15 to 2025-03-04 21:45 UTC, 6 bars
+first question 2025-03-03 10:00, all decisions made
 
 Final equity   10,060.00 USD (+60.00, +0.60%)     Max drawdown   0.25%
 Trades         4: 2 won, 1 lost, 1 drawn          Sharpe, daily  67.84
@@ -26,14 +28,14 @@ Strategy        set-ups   trades   won   net USD
 PullbackEntry         4        1     1    +35.00
 VolBreakout           5        3     1    +25.00
 
-Decisions  40 (ok 39, parse_error 1), 9 set-ups seen
+Decisions  40 (ok 39, parse_error 1), 9 set-ups appeared
 Answers    BUY 6, HOLD 33
 Refused    2 (day_limit 1, min_lot 1); with 12,501 USD no min_lot or margin
 Costs      22.00 USD (spread 19.00, slippage 2.00, swap 1.00), +82.00 before costs
 Terms      risk 0.25%, spread floor 0.3, slippage 0.05, commission 0, swap 0
 Ambiguous  1 exit bar: 10,060.00 USD if stops came first, 10,135.00 if targets
-Memory     asked 40 times, 120 episodes shown, 7 for balance
-Spent      0.12 USD, 41 replies, 1 min 02 s
+Memory     asked 40 times, 120 episodes shown, 7 of them put in for balance
+Spent      0.12 USD (0.18 with failed attempts), 41 replies, 1 min 02 s
 
 Journal  runs/8f3c2a91d0/journal.jsonl
 Check    dream verify runs/8f3c2a91d0
@@ -126,7 +128,7 @@ def test_a_run_in_which_nothing_happened() -> None:
     assert "10,000.00 USD (+0.00, +0.00%)" in text
     assert "Win rate - Mean R -" in text
     assert "Profit factor - (no trades) Mean USD -" in text
-    assert "Decisions 0 (nobody was asked), 0 set-ups seen Answers none Refused none" in text
+    assert "Decisions 0 (nobody was asked), 0 set-ups appeared Answers none Refused none" in text
     assert "no exit bar reached both stop and target Memory not asked" in text
     assert "0.00 USD, no model was asked" in text
 

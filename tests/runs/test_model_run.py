@@ -166,7 +166,7 @@ def test_a_call_that_fails_stops_the_run_and_nothing_is_paid_twice(ask, fault, m
     with MessagesServer(["ok"] * 4 + [fault], trading) as server:
         said = ask(server)
     assert (said.code, said.out) == (5, "")
-    assert said.err.startswith(f"dream: {MODEL}: ")
+    assert said.err.splitlines()[-1].startswith(f"dream: {MODEL}: ")
     assert re.search(message, said.err)
     assert "the same command goes on" in said.err
     folder = made.only_run(ask.folder)
@@ -208,6 +208,10 @@ def test_a_passing_fault_is_waited_out(ask, waits):
         said = ask(server, decisions=3)
     assert said.code == 0, said.err
     assert waits == [7.0, 2.0, 4.0]
+    told = [line for line in said.err.splitlines() if "asking again" in line]
+    assert [line.rsplit(" in ")[1] for line in told] == ["7 s", "2 s", "4 s"]
+    assert told[0].startswith("attempt 1 failed (")
+    assert "429" in told[0]
     assert statuses(made.only_run(ask.folder)) == ["ok"] * 3
 
 
