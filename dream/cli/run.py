@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -168,8 +169,9 @@ def run(
 
     if sync not in ("each", "batch"):
         raise SpecInvalid(f"--sync takes each or batch, found {sync!r}")
-    tell_wait = (lambda *_: None) if quiet else _tell_wait
-    access = Access(_keys(), base_url, time.sleep, time.time_ns, tell_wait)
+    access = Access(_keys(), base_url, time.sleep, time.time_ns)
+    if not quiet:
+        access = replace(access, on_wait=_tell_wait)
     import_from_here()
     with _watching(spec.decisions, show=not (quiet or as_json)) as watch:
         options = Options(runs, sync, fresh, access, watch)
