@@ -68,7 +68,7 @@ def test_the_bars_before_the_first_question_are_as_many_as_it_says(reader):
     run = next((reader.folder / "runs").glob("rules-hybrid-*"))
     first = made.of_kind(run, "decision")[0]
     assert first["bar"] == before
-    assert f"{walked:,} bars, all decisions made" in sample().text
+    assert f"UTC, {walked:,} bars" in sample().text
     assert walked == before + 2_000
 
 
