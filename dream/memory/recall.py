@@ -191,7 +191,8 @@ def _known(params: Mapping[str, float], names: tuple[str, ...]) -> dict[str, flo
     for name in params:
         if name not in names:
             raise SpecInvalid(
-                f"memory.{name}: no such parameter; there are: {', '.join(('k', *names))}"
+                f"memory.{name}: no such parameter; there are: "
+                f"{', '.join(('k', *names)) if names else 'none'}"
             )
     return dict(params)
 

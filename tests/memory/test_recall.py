@@ -332,7 +332,7 @@ def test_parameters_reach_the_arm():
     [
         ("none", {"k": 1.0}, "memory.k: no such parameter; there are: none"),
         ("similarity", {"min_negative_ratio": 0.2}, "memory.min_negative_ratio: no such parameter"),
-        ("hybrid", {"atr": 1.0}, "memory.atr: no such parameter; there are: atr_m15, .*ratio"),
+        ("hybrid", {"atr": 1.0}, "memory.atr: no such parameter; there are: k, atr_m15, .*ratio"),
         ("hybrid", {"min_negative_ratio": 1.5}, "memory.min_negative_ratio: .*found 1.5"),
         ("hybrid", {"min_negative_ratio": math.nan}, "memory.min_negative_ratio: .*found nan"),
         ("similarity", {"trend": -1.0}, "memory.trend: expected a number from 0 to .*found -1.0"),
