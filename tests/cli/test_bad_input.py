@@ -255,7 +255,7 @@ def nan(query, past):
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        ("--model mine:raises", ["decider mine:raises, question 0: failed: KeyError", "mine.py, line 5"]),
+        ("--model mine:raises", ["mine:raises, question 0: failed: KeyError", "mine.py, line 5"]),
         ("--model mine:none", ["question 0: expected a Decision, a mapping or a text"]),
         ("--model mine:buys_nothing", ["question 0", "needs the name of a strategy"]),
         ("--model mine:unknown", ["question 0", "PANIC"]),

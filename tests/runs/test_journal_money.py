@@ -77,7 +77,7 @@ def test_a_forgotten_trade_is_missed_in_an_account_of_a_trillion(tmp_path):
         verify(tmp_path / "one less")
 
 
-@pytest.mark.parametrize("equity", ["1e4", "1e15"])
+@pytest.mark.parametrize("equity", ["1e4", "1e12"])
 def test_a_run_of_any_size_is_sound(bars_path, tmp_path, equity):
     terms = {"terms.equity": equity, "terms.swap": "-7.3", "terms.commission": "3.1"}
     spec = made.spec(bars_path, model="random:0.3", decisions=2_500, memory="none", set_=terms)

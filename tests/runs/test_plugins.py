@@ -74,11 +74,11 @@ def test_a_function_is_called_as_it_is(mine):
 
 
 def test_its_own_faults_name_it_and_the_line(mine):
-    fails = plugins.load("mine:fails", "decider")
+    fails = plugins.strategies(("mine:fails",), {})["fails"]
     line = MINE[: MINE.index('{}["nothing"]')].count("\n") + 1
     with pytest.raises(
         InputError,
-        match=rf"decider mine:fails failed: KeyError: 'nothing' \(.*mine.py, line {line}\)",
+        match=rf"strategy mine:fails failed: KeyError: 'nothing' \(.*mine.py, line {line}\)",
     ):
         fails(1, 2)
 
