@@ -73,7 +73,9 @@ def check_floor(given: Bars, result: floor.Result) -> None:
     assert abs(result.pnl.sum() - change) < 1e-6
 
 
-def trusted(strategies: Mapping[str, Strategy], given: Bars, _seed: int) -> dict[str, Setups]:
+def trusted(
+    strategies: Mapping[str, Strategy], given: Bars, _seed: int, **_: int
+) -> dict[str, Setups]:
     """The set-ups of the whole series alone."""
     return {name: strategy(given) for name, strategy in strategies.items()}
 

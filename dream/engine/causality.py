@@ -43,9 +43,16 @@ def checked_setups(
 ) -> dict[str, Setups]:
     """Compute every strategy's set-ups and prove that none of them uses a later bar.
 
-    Every strategy runs on seeded prefixes and then on the whole series. One of the user's gets
-    copies of its own, also runs on short stretches that end a few bars apart, and again right
-    behind bars at which it is live.
+    Every strategy runs on the bars before the first question, on seeded prefixes and then on the
+    whole series. One of the user's gets copies of its own, also runs on short stretches that end a
+    few bars apart, and again right behind bars at which it is live.
+
+    Args:
+        strategies: name to strategy, in board order.
+        bars: the series.
+        seed: of the cuts.
+        prefixes: how many; none at all will do for strategies of this package, whose tests cut
+            them everywhere. One of the user's gets PREFIXES at least.
 
     Raises:
         LeakError: a row differs; names the strategy, the array, the bar and the cut.
@@ -54,6 +61,7 @@ def checked_setups(
     rng = np.random.default_rng([seed, len(bars)])
     theirs = {name: s for name, s in strategies.items() if not _is_ours(s)}
     first = min(first_bar(bars), len(bars) // 2)
+    prefixes = max(prefixes, PREFIXES) if theirs else prefixes
     before: dict[str, Setups] = {}
     for end in dict.fromkeys((first, *_parts(first, len(bars), rng, prefixes), len(bars))):
         shared = bars if end == len(bars) else bars.prefix(end)

@@ -360,7 +360,8 @@ def run_rules(
     The first bar that may decide is the one at which every value shown to an agent exists, so the
     trades are those of the asked run.
     """
-    setups = checked_setups(strategies, bars, seed)
+    # In a run of milliseconds, strategies of our own are cut once, at the first question.
+    setups = checked_setups(strategies, bars, seed, prefixes=0)
     walker = Walker(bars, setups, terms)
     due = walker.take_live(setups, indicators.first_bar(bars))
     code, drained = kernel.FULL, []
