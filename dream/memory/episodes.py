@@ -127,6 +127,12 @@ class Past:
             self._copies[name] = copy
         return copy
 
+    def shared(self, name: str, /) -> npt.NDArray[Any]:
+        """The column without a copy, for this package's own functions: they only read."""
+        rows = self._store[name][: self._n]
+        rows.flags.writeable = False
+        return rows
+
     def words(self, name: str, /) -> tuple[str, ...]:
         """The words that the codes in column `strategy`, `trend` or `volatility` stand for."""
         return self._words[name]

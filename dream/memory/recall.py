@@ -9,13 +9,14 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from dream.errors import SpecInvalid
 from dream.memory.balance import balance, quota
 from dream.memory.check import checked
+from dream.memory.episodes import Past
 from dream.memory.features import log_or_nan, situation_of
 from dream.types import Recalled
 
@@ -129,7 +130,7 @@ def most_similar_balanced(
     if k <= 0:
         return []
     top, pool = _search(query, past, weights, k, quota(k, min_negative_ratio))
-    lost = past.column("negative")
+    lost = _reader(past)("negative")
     report = balance(
         top,
         pool,
@@ -218,6 +219,11 @@ def _prepared(weights: Weights) -> tuple[Numbers, tuple[tuple[str, int], ...]]:
     return numbers, tuple((name, i + 1) for i, name in enumerate(COMPONENTS) if numbers[i] > 0.0)
 
 
+def _reader(past: EpisodeTable) -> Callable[[str], Any]:
+    """How columns are read: without copies where the table is memory's own."""
+    return past.shared if isinstance(past, Past) else past.column
+
+
 def _search(
     query: RecallQuery, past: EpisodeTable, weights: Weights, k: int, negatives: int
 ) -> tuple[list[Recalled], list[Recalled]]:
@@ -237,13 +243,14 @@ def _search(
         query.now_ns,
     )
     numbers, counted = _prepared(weights)
+    column = _reader(past)
     rows, values = search(
-        past.column("situation"),
-        past.column("log_atr_m15"),
-        past.column("log_atr_d1"),
-        past.column("strategy"),
-        past.column("known_ns"),
-        past.column("negative") if negatives else _UNREAD,
+        column("situation"),
+        column("log_atr_m15"),
+        column("log_atr_d1"),
+        column("strategy"),
+        column("known_ns"),
+        column("negative") if negatives else _UNREAD,
         asked,
         numbers,
         k,
