@@ -80,10 +80,10 @@ def trusted(
     return {name: strategy(given) for name, strategy in strategies.items()}
 
 
-def unchecked(given: Bars) -> RuleRun:
-    """A run whose set-ups are not checked on prefixes, to see what the check costs."""
+def unchecked(given: Bars, strategies: Mapping[str, Strategy] = REGISTRY) -> RuleRun:
+    """A run whose set-ups are not checked on shorter series, to see what the check costs."""
     with patch.object(session, "checked_setups", trusted):
-        return run_rules(given, REGISTRY, TERMS)
+        return run_rules(given, strategies, TERMS)
 
 
 def check_setups(given: Bars, setups: dict[str, Setups]) -> None:
