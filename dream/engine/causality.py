@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 PREFIXES: Final = 4
 """Seeded prefixes of the whole series, for every strategy."""
 
-STRETCHES, CUTS, STRIDE, WARM_UP = 6, 12, 8, 6_144
-"""For a strategy of the user's: so many stretches, all over the series, each with so many cuts, so
-many bars apart, after so many bars. A set-up that is dropped because it will fail is to be seen
-only where the bars end between the two, so cuts lie close together. 66 days of M15 come before."""
+STRETCHES, CUTS, STRIDE, WARM_UP = 12, 12, 4, 4_096
+"""For a strategy of the user's: so many stretches, all over the series, and as many behind bars of
+a wide range, each with so many cuts, so many bars apart, after so many bars. A set-up that is
+dropped because it will fail is to be seen only where the bars end between the two, so cuts lie
+close together, and where set-ups are likely. 44 days of M15 come before."""
 
 _FIELDS: Final = ("live", "stop", "target", "trigger")
 _LEVELS, _NAME, _MINUTES = 32, 64, 1440
@@ -98,9 +99,16 @@ def _walk_stretches(
     name: str, strategy: Strategy, bars: Bars, first: int, rng: np.random.Generator
 ) -> None:
     """In each part of the bars, compare set-ups of bars that end a few bars apart."""
-    for end in _parts(first, len(bars), rng, STRETCHES):
-        cuts = [end + STRIDE * (i + 1 - CUTS) for i in range(CUTS)]
-        a = max(cuts[0] - WARM_UP, 0)
+    edges = np.linspace(first, len(bars), STRETCHES + 1).astype(np.int64)
+    widest = [
+        low + int(np.argmax(np.ptp(bars.px[low:high], axis=1)))
+        for low, high in pairwise(edges.tolist())
+        if high > low
+    ]
+    for begin in (*_parts(first, len(bars), rng, STRETCHES), *widest):
+        cuts = [begin + 1 + STRIDE * i for i in range(CUTS)]
+        cuts = [cut for cut in cuts if cut <= len(bars)]
+        a = max(begin - WARM_UP, 0)
         before: Setups | None = None
         for cut in cuts:
             if cut < first:

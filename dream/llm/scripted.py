@@ -312,7 +312,7 @@ def _cut(said: str) -> str:
 def _exhausted(count: int) -> InputError:
     return InputError(
         f"the script is used up; it has {count} answers, for questions 0 to {count - 1}. Add "
-        f"answers, or end the run earlier with --decisions {count}."
+        f"answers and start another run (--fresh), or end it earlier with --decisions {count}."
         if count
         else "the script has no answers. Add some."
     )

@@ -73,7 +73,7 @@ class Summary(TypedDict):
     cost_usd: of the replies. spent_usd: of all attempts, failed ones at the most that they can have
         cost; a paid call without a known price counts nothing.
     final_equity_*_first: the same trades and lots, only the exits of ambiguous bars repriced.
-    needs_equity: the smallest account that would have taken every order refused as too small.
+    needs_equity: cash with which every order refused as too small had been taken at its time.
     """
 
     run_id: str

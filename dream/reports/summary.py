@@ -155,7 +155,7 @@ def _refused(summary: Summary) -> str:
     needs = summary["needs_equity"]
     if needs is None:
         return text
-    return f"{text}; with {math.ceil(needs):,} USD no min_lot or margin"
+    return f"{text}; the largest needed {math.ceil(needs):,} USD at its time"
 
 
 def _costs(summary: Summary) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import platform
-from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -18,7 +16,7 @@ from dream.engine.session import Session
 from dream.errors import BarsInvalid, InputError, JournalUnwritable, SchemaUnknown
 from dream.memory.episodes import Memory
 from dream.reports.metrics import RunFacts, summarise
-from dream.runs import assemble, drive, plugins, summaries
+from dream.runs import assemble, drive, handed, summaries
 from dream.runs.journal import EndOfRecord, Journal, read_records
 from dream.runs.records import OpenedRecord, TradeRecord, trade_of
 from dream.runs.spec import RunSpec
@@ -27,11 +25,15 @@ from dream.runs.stores import JOURNAL, drop_empty, make_folder
 from dream.strategies import asks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dream.reports.metrics import Summary
     from dream.runs.assemble import AnyDecider, Parts
+    from dream.runs.handed import Answers
     from dream.types import RecallFn, RunTable, Trade
 
-Answers = Callable[..., Any] | Iterable[Any]
+_OUTSIDE = ("script", "decider")
+"""What a replay does not need: the answers are recorded."""
 _VERSIONS = ("dream", "numpy", "numba", "anthropic")
 
 
@@ -117,12 +119,12 @@ def run(
         Stopped: the watch asked to stop; the same call goes on.
     """
     options = options or Options()
-    spec = _named(spec, decider, memory_recall_fn)
+    spec = handed.named(spec, decider, memory_recall_fn)
     parts = assemble.assemble(spec, memory_recall_fn)
     if decider is not None:
-        parts.hashes.update(_given_hash(decider))
+        parts.hashes.update(handed.source_hashes(decider))
     folder = _folder(options, spec)
-    live = _given(decider, spec.model)
+    live = handed.as_decider(decider, spec.model)
     if _is_finished(folder, parts):
         return _finished(folder, parts, live, memory_recall_fn)
     started = perf_counter()
@@ -134,18 +136,16 @@ def run(
         session = _session(parts)
         journal = held.enter_context(Journal.open(folder, sync=options.sync))
         held.callback(attempts.close)
-        notes = _notes(journal)
+        notes = _notes(journal, assemble.endpoint(spec, options.access))
         loop = _loop(parts, session, live, journal, options.watch)
         loop.foreign = assemble.is_foreign(spec.model)
         journal.emit(
-            OpenedRecord(
-                run_id=spec.run_id(),
-                spec=spec.as_json(),
-                hashes=parts.hashes,
-                system=getattr(live, "system", None),
-                strategies=tuple(parts.strategies),
-            ),
-            meta={"versions": _versions(), "at": options.watch.now_iso()},
+            _opened(parts, live),
+            meta={
+                "versions": _versions(),
+                "at": options.watch.now_iso(),
+                "endpoint": assemble.endpoint(spec, options.access),
+            },
         )
         table = drive.table(loop, loop.run())
     return Run(folder, _summarise(folder, parts, table, perf_counter() - started), notes=notes)
@@ -177,60 +177,17 @@ def replay(
         if journal.opened is None:
             raise InputError(f"{folder}: the journal is empty; there is nothing to replay")
         parts = assemble.assemble(_recorded_spec(journal.opened, folder), memory_recall_fn, bars)
-        _same_content(journal.opened, parts, but=("script", "decider"))
-        asked = _given(decider, parts.spec.model) or assemble.replay_decider(parts)
+        _same_content(journal.opened, parts, but=_OUTSIDE)
+        asked = handed.as_decider(decider, parts.spec.model) or assemble.replay_decider(parts)
         loop = _loop(parts, _session(parts), asked, journal, watch or drive.Watch())
         loop.foreign = decider is not None
-        journal.emit(journal.opened)
+        journal.emit(_opened(parts, asked, journal.opened.hashes))
         table = None
         with suppress(EndOfRecord):  # an unfinished run: what it has, came out again
             table = drive.table(loop, loop.run())
         return Replayed(
             loop.tally.decisions, table is not None, journal.digest, perf_counter() - started, table
         )
-
-
-def _named(spec: RunSpec, decider: object, recall: RecallFn | None) -> RunSpec:
-    """The spec with the names of what was handed over, so that they are part of its hash."""
-    path = os.path.abspath(spec.bars)  # noqa: PTH100 - resolve() would follow links
-    changes: dict[str, Any] = {"bars": path}
-    if decider is None:
-        changes["model"] = assemble.resolve_model(spec.model)
-    elif _is_decider(decider):
-        changes["model"] = f"{assemble.GIVEN}:{getattr(decider, 'name', _function_name(decider))}"
-    else:
-        changes["model"] = f"{assemble.ANSWERS}:{_function_name(decider)}"
-    if recall is not None:
-        changes["memory"] = _function_name(recall)
-    return spec.model_copy(update=changes)
-
-
-def _function_name(thing: object) -> str:
-    function = getattr(thing, "func", thing)
-    home = getattr(function, "__module__", None) or type(thing).__module__
-    return f"{home}:{getattr(function, '__qualname__', type(thing).__qualname__)}"
-
-
-def _given_hash(decider: object) -> dict[str, str]:
-    """Hash of the file that a decider handed over is written in; a list of answers has none."""
-    if not (callable(decider) or _is_decider(decider)):
-        return {}
-    code = cast("Any", type(decider) if _is_decider(decider) else decider)
-    digest = plugins.source_hash(code)
-    return {} if digest is None else {"decider": digest}
-
-
-def _is_decider(given: object) -> bool:
-    return hasattr(given, "decide") or hasattr(given, "question")
-
-
-def _given(decider: AnyDecider | Answers | None, name: str) -> AnyDecider | None:
-    """What was handed over as a decider; None where nothing was."""
-    if decider is None or _is_decider(decider):
-        return cast("AnyDecider | None", decider)
-    from dream.llm.scripted import Scripted  # noqa: PLC0415 - only for answers handed over
-
-    return Scripted(cast("Any", decider), name)
 
 
 def _folder(options: Options, spec: RunSpec) -> Path:
@@ -258,8 +215,14 @@ def _is_finished(folder: Path, parts: Parts) -> bool:
         return journal.is_closed
 
 
-def _notes(journal: Journal) -> tuple[str, ...]:
+def _notes(journal: Journal, endpoint: str | None) -> tuple[str, ...]:
     notes: list[str] = []
+    asked = journal.opened_meta.get("endpoint")
+    if journal.opened is not None and asked != endpoint:
+        notes.append(
+            f"the answers recorded so far came from {asked}, those that follow from {endpoint}; "
+            f"fresh (--fresh) starts another run"
+        )
     if journal.torn_bytes:
         size = "1 byte" if journal.torn_bytes == 1 else f"{journal.torn_bytes} bytes"
         notes.append(f"a torn last line of {size} was set aside in journal.torn")
@@ -271,6 +234,22 @@ def _notes(journal: Journal) -> tuple[str, ...]:
                 f"derived again and compared"
             )
     return tuple(notes)
+
+
+def _opened(
+    parts: Parts, decider: AnyDecider, recorded: Mapping[str, str] | None = None
+) -> OpenedRecord:
+    """The first line; a replay takes the hashes of what it does not need from the record."""
+    kept = {name: recorded[name] for name in _OUTSIDE if recorded and name in recorded}
+    hashes = {**parts.hashes, **kept}
+    in_order = {name: hashes[name] for name in recorded or hashes if name in hashes} | hashes
+    return OpenedRecord(
+        run_id=parts.spec.run_id(),
+        spec=parts.spec.as_json(),
+        hashes=in_order,
+        system=getattr(decider, "system", None),
+        strategies=tuple(parts.strategies),
+    )
 
 
 def _recorded_spec(opened: OpenedRecord, folder: Path) -> RunSpec:

@@ -216,6 +216,16 @@ def live_decider(parts: Parts, access: Access, attempts: Attempts, held: ExitSta
     return _model_decider(parts, client)
 
 
+def endpoint(spec: RunSpec, access: Access) -> str | None:
+    """Where a model is asked, as messages show it; None for deciders on this machine."""
+    if not is_model(spec.model):
+        return None
+    from dream.llm.endpoint import host_of  # noqa: PLC0415 - only for models
+
+    entry = catalog.resolve(spec.model)
+    return host_of(entry.base_url if access.base_url is None else access.base_url)
+
+
 def replay_decider(parts: Parts) -> AnyDecider:
     """The same decider for a replay: it asks nobody and reads recorded replies as before.
 

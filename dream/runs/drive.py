@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from dream.engine.session import Asked, OrderFilled, OrderRefused, Session, TradeClosed
-from dream.errors import RecallUnused
+from dream.errors import Diverged, RecallUnused
 from dream.memory import recall as recalling
 from dream.memory.features import features_of
 from dream.runs import deciding, records
@@ -245,7 +245,16 @@ class Loop:
                 reply = decider.send(question)
             meta = {"asked": started, "answered": self.watch.now_iso(), "attempts": reply.attempts}
             recorded = records.reply_record(question, reply, turn)
-            self.record.add_reply(recorded, meta=meta if decider.paid else None, paid=decider.paid)
+            # What a user's function answers may have cost as much as a model's reply.
+            durable = decider.paid or self.foreign
+            self.record.add_reply(recorded, meta=meta if decider.paid else None, paid=durable)
+        elif recorded.user != question.user:
+            raise Diverged(
+                question.seq,
+                "user",
+                f"question {question.seq}: reply line, field user: the recorded prompt is not the "
+                f"one that the snapshot gives; the journal was edited, or another version wrote it",
+            )
         # What is acted on is what a replay will read, not what came through the wire.
         reply = records.reply_of(recorded)
         tally = self.tally

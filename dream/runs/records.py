@@ -115,7 +115,7 @@ class ReplyRecord(Record):
     stop_reason: Text | None
     model: Text | None
     usage: TokenUsage | None
-    cost_usd: float | None
+    cost_usd: Annotated[float, Field(ge=0.0)] | None
     error: Text | None
 
 

@@ -128,6 +128,14 @@ def _check_fit(terms: Terms, inst: Instrument) -> None:
             raise ValueError(
                 f"{name} must be at most {most:g} ({why}), found {getattr(terms, name):g}"
             )
+    for name in ("spread", "slippage"):
+        found = getattr(terms, name)
+        whole = found * inst.ticks_per_unit
+        if not math.isclose(whole, round(whole), abs_tol=1e-6):
+            raise ValueError(
+                f"{name} must be a whole number of ticks of {inst.tick:g}, because that is what is "
+                f"charged; found {found:g}"
+            )
 
 
 def _known_prompt(version: str) -> str:
@@ -188,11 +196,12 @@ class RunSpec(BaseModel):
         return f"{_slug(self.model)}-{_slug(self.memory)}-{_sha256(self.as_json())[:12]}"
 
     def settings_hash(self) -> str:
-        """Hash of the spec but for where the bars lie and who decides.
+        """Hash of the spec but for where the bars lie, who decides, and what is recalled.
 
         The same run elsewhere has the same, and so has one that is given the same answers.
         """
-        return _sha256({**self.as_json(), "bars": "", "model": ""})
+        apart = {"bars": "", "model": "", "memory": "", "recall": {}}
+        return _sha256({**self.as_json(), **apart})
 
 
 def make_spec(settings: Mapping[str, Any], extra: Mapping[str, str] | None = None) -> RunSpec:

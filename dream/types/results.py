@@ -21,8 +21,8 @@ class RunTable:
         asked_from: index of the first bar at which every shown value exists; asked_from_ns: its
             close time.
         setups: rising edges of live set-ups from that bar on, asked about or not, by strategy.
-        refused: refused orders by reason. needs_equity: smallest account that would have taken
-            every order refused as too small; None when there was none.
+        refused: refused orders by reason. needs_equity: cash with which every order refused as
+            too small would have been taken at its time; None when there was none.
         equity: (n,) float64 at the walked bars' closes. day: (n,) int32 trading-day numbers.
         recalled, injected: episodes shown, and those of them that balance put in; totals.
         cost_usd: of the replies; None where a price is not known.

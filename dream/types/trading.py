@@ -90,7 +90,7 @@ class Order:
         bar, t_ns: where it was filled (open time) or refused (the decision's close or the open).
         reason: why it was refused, None when it was filled.
         price, lots, stop, target: of the fill; price and lots are None when refused.
-        needs_equity: for `min_lot`, the smallest account that would have taken it.
+        needs_equity: for `min_lot`, the cash that would have taken it at its time.
     """
 
     seq: int

@@ -158,3 +158,18 @@ def test_a_strategy_that_fails_on_a_short_series_says_so(bars) -> None:
 
     with pytest.raises(DreamError, match="too short"):
         checked_setups({"many": needs_many}, bars.prefix(99), 0)
+
+
+def clipped(bars: Bars, *, ahead: int = 4) -> Setups:
+    """Wide rising bars, without those after which it fell: at the end a bar looks at itself."""
+    close, opened = bars.px[:, 3], bars.px[:, 0]
+    later = np.minimum(np.arange(len(bars)) + ahead, len(bars) - 1)
+    body = close - opened
+    wide = body > np.quantile(body[:3_000], 0.99)
+    return live_at(len(bars), np.flatnonzero(wide & (close[later] >= close)))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_losers_dropped_through_a_clipped_index(bars, seed) -> None:
+    with pytest.raises(LeakError, match=r"live at bar \d+"):
+        checked_setups({"clipped": clipped}, bars, seed)

@@ -30,7 +30,7 @@ VolBreakout           5        3     1    +25.00
 
 Decisions  40 (ok 39, parse_error 1), 9 set-ups appeared
 Answers    BUY 6, HOLD 33
-Refused    2 (day_limit 1, min_lot 1); with 12,501 USD no min_lot or margin
+Refused    2 (day_limit 1, min_lot 1); the largest needed 12,501 USD at its time
 Costs      22.00 USD (spread 19.00, slippage 2.00, swap 1.00), +82.00 before costs
 Terms      risk 0.25%, spread floor 0.3, slippage 0.05, commission 0, swap 0
 Ambiguous  1 exit bar: 10,060.00 USD if stops came first, 10,135.00 if targets

@@ -162,7 +162,10 @@ def test_a_trade_survives(trade):
 usages = st.builds(Usage, maybe_count, maybe_count, maybe_count, maybe_count, maybe_count)
 
 
-@given(st.builds(Reply, maybe_text, maybe_text, maybe_text, usages, maybe_float, maybe_text))
+maybe_cost = st.none() | st.floats(0, allow_infinity=False)
+
+
+@given(st.builds(Reply, maybe_text, maybe_text, maybe_text, usages, maybe_cost, maybe_text))
 def test_a_reply_survives(answer):
     question = Question(7, "repair", "what now?", "ab" * 32, None)  # type: ignore[arg-type]
     record = reply_record(question, answer, 1)

@@ -140,7 +140,30 @@ def test_another_decider_under_a_name_is_found_when_the_run_goes_on(bars_path, t
             record["spec"]["seed"] = 1
 
     rewritten(run.folder, other_seed)
-    with pytest.raises(Diverged, match="decision line, field"):
+    with pytest.raises(Diverged, match="run_id"):
+        api.replay(run.folder)
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        ("opened", "system", "You are an oracle that knows the future."),
+        ("opened", "strategies", ["Nothing"]),
+        ("opened", "run_id", "rules-none-0123456789ab"),
+        ("opened", "hashes", {}),
+        ("reply", "user", "the prompt that was never sent"),
+    ],
+)
+def test_what_is_derived_and_was_edited(bars_path, tmp_path, kind, field, value):
+    run = made.run(made.spec(bars_path, decisions=5), tmp_path, decider=busy)
+
+    def edit(record):
+        if record["kind"] == kind:
+            assert record[field] != value
+            record[field] = value
+
+    rewritten(run.folder, edit)
+    with pytest.raises(Diverged, match=field):
         api.replay(run.folder)
 
 

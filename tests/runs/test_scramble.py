@@ -108,15 +108,18 @@ def test_real_bars(real_bars_path, tmp_path, ask):
     assert any(d["recalled"] for d in last_lines(told, ["decision"]))
 
 
+CLOSES: dict[int, float] = {}
+"""What the next test's recall function keeps aside: the future."""
+
+
 def test_a_recall_function_that_looks_ahead_is_caught_at_its_first_look(bars, tmp_path):
     """It scores an episode by the close three bars later, from question 400 on."""
-    closes = {}
 
     def peeking(query, past):
         if query.seq == 0:
             series = store.read(tmp_path / "bars.parquet")
-            closes.update(zip(series.t_close_ns.tolist(), series.px[3:, 3].tolist(), strict=False))
-        score = closes.get(query.now_ns, 0) if query.seq >= 400 else 0.0
+            CLOSES.update(zip(series.t_close_ns.tolist(), series.px[3:, 3].tolist(), strict=False))
+        score = CLOSES.get(query.now_ns, 0) if query.seq >= 400 else 0.0
         return [Recalled(row, past[row].id, float(score)) for row in range(min(len(past), 1))]
 
     cut = 3_750

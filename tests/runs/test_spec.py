@@ -52,7 +52,7 @@ def test_every_part_of_a_group_is_part_of_the_name(part):
              "autonomy": "filter", "max_gap_ns": 5, "tick": 0.001, "lot_step": 0.01}  # fmt: skip
     fields = dataclasses.fields({"terms": Terms, "instrument": Instrument}[part])
     for field in fields:
-        value = other.get(field.name, 0.875)
+        value = other.get(field.name, 0.87)
         ids.add(make_spec(BASE, {f"{part}.{field.name}": str(value)}).run_id())
     assert len(ids) == len(fields) + 1
 

@@ -77,7 +77,8 @@ def test_a_message_has_the_setting_the_range_and_what_was_found(key, text, said)
         {"terms.equity": "1e12"}, {"terms.equity": "0.01"},
         {"terms.risk": "1"}, {"terms.risk": "1e-6"},
         {"terms.max_gap_ns": "0"}, {"terms.max_gap_ns": str(10 * 366 * 86_400 * 10**9)},
-        {"instrument.tick": "1e-5"}, {"instrument.tick": "0.25"}, {"instrument.tick": "1"},
+        {"instrument.tick": "1e-5"}, {"instrument.tick": "0.25", "terms.spread": "0.5"},
+        {"instrument.tick": "1", "terms.spread": "1"},
         {"instrument.tick": "0.05"}, {"instrument.lot_step": "0.01"},
         {"instrument.lot_max": "2147483.647"},  # 2^31 - 1 steps
         {"instrument.lot_step": "1", "instrument.lot_min": "1"},
@@ -183,8 +184,8 @@ def accepted(draw: st.DrawFn) -> RunSpec:
                 "equity": draw(number(0.01, min(1e12, 2**53 * tick * step * contract * 0.999))),
                 "risk": draw(number(1e-6, 1.0)),
                 "leverage": draw(number(1e-3, 1e6)),
-                "spread": draw(st.just(0.0) | number(tick / 4, at_most)),
-                "slippage": draw(st.just(0.0) | number(tick / 4, at_most)),
+                "spread": draw(st.integers(0, round(at_most / tick))) * tick,
+                "slippage": draw(st.integers(0, round(at_most / tick))) * tick,
                 "commission": draw(st.just(0.0) | st.floats(0.0, most)),
                 "swap": draw(st.floats(-most, 0.0) | st.floats(0.0, min(most, tick * contract))),
                 "intrabar": draw(st.sampled_from(["stop_first", "nearer_first"])),
@@ -240,3 +241,18 @@ def test_what_is_accepted_stays_finite_and_exact(spec, seed, top):
     made = math.fsum(trade.pnl for trade in run.trades)
     largest = max(np.abs(run.equity).max(), max((abs(t.pnl) for t in run.trades), default=0.0))
     assert math.isclose(run.equity[-1] - terms.equity, made, rel_tol=1e-6, abs_tol=1e-9 * largest)
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"instrument.tick": "1"},  # with the usual spread of 0.30
+        {"terms.spread": "0.004"},
+        {"terms.spread": "0.305"},
+        {"terms.slippage": "0.0049"},
+    ],
+)
+def test_a_cost_that_cannot_be_charged_in_ticks_is_refused(extra):
+    """It would be rounded, to nothing perhaps, while the summary showed it as charged."""
+    with pytest.raises(SpecInvalid, match="must be a whole number of ticks"):
+        make_spec(BASE, extra)
