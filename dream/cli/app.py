@@ -32,7 +32,7 @@ Exit codes:
 
 Settings of dream run: flags win over DREAM_* variables (DREAM_MODEL, DREAM_SPREAD, ...; an
 unknown one is refused, DREAM_TEST_* is left alone), and those over the table [run] of dream.toml
-in the working folder.
+in the working folder. --fresh can only be typed.
 """
 _LONG_WORD: Final = re.compile(r"\S{201,}")
 _SHOWN: Final = 40
