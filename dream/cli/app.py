@@ -26,7 +26,7 @@ Exit codes:
   3    something could see the future
   4    the journal cannot be used or written
   5    a model could not be asked
-  6    the run ended and is no result
+  6    the recall function was never called
   130  interrupted; the same dream run goes on
   141  the reader of the output has gone, as with | head
 

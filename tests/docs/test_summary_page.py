@@ -62,3 +62,14 @@ def test_the_numbers_are_those_of_the_code():
 def test_every_link_leads_to_a_file(page):
     for target in links(ROOT / "docs" / page):
         assert (ROOT / "docs" / target.partition("#")[0]).is_file(), target
+
+
+def test_arms_of_memory_have_other_digests_though_their_trades_are_equal(bars_path, tmp_path):
+    """As the README says under Comparing, of a decider that does not read its memory."""
+    arms = ("none", "similarity", "hybrid")
+    runs = [made.run(made.spec(bars_path, memory=m, decisions=2_500), tmp_path) for m in arms]
+    trades = [made.of_kind(tmp_path / run.id, "trade") for run in runs]
+    results = [[(t["entry"], t["exit"], t["pnl"]) for t in kept] for kept in trades]
+    assert results[0]
+    assert results[0] == results[1] == results[2]
+    assert len({run.digest for run in runs}) == 3
