@@ -26,13 +26,13 @@ Exit codes:
   3    something could see the future
   4    the journal cannot be used or written
   5    a model could not be asked
-  6    the run ended and is no result
+  6    the recall function was never called
   130  interrupted; the same dream run goes on
   141  the reader of the output has gone, as with | head
 
 Settings of dream run: flags win over DREAM_* variables (DREAM_MODEL, DREAM_SPREAD, ...; an
 unknown one is refused, DREAM_TEST_* is left alone), and those over the table [run] of dream.toml
-in the working folder.
+in the working folder. --fresh can only be typed.
 """
 _LONG_WORD: Final = re.compile(r"\S{201,}")
 _SHOWN: Final = 40

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FREE = (
     ("rules", "takes every live set-up, first come by board order"),
     ("never", "never trades"),
-    ("random:P", "enters with probability P at every question"),
+    ("random:P", "tries to enter with probability P at each flat question"),
     ("scripted:FILE", "answers from a JSONL file, one answer a line"),
     ("module:function", "your own function of the snapshot"),
 )

@@ -9,7 +9,6 @@ import signal
 import sys
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,6 +28,9 @@ if TYPE_CHECKING:
 
 SYNTHETIC_BARS, SYNTHETIC_SEED = 50_802, 1
 _SYNTHETIC = "<synthetic>"
+
+_OPTIONS = {"terms.buy_only": "--shorts", "terms.max_gap_ns": "--max-gap"}
+"""Options that are called otherwise than what they set."""
 
 _MONEY, _PRICE = "account currency", "quote currency"
 Model = Annotated[
@@ -100,7 +102,10 @@ BaseUrl = Annotated[
     str | None, typer.Option(help="Endpoint of the model instead of the catalogue's.")
 ]
 Sync = Annotated[str, typer.Option(help="batch, or each to write every line through to the disk.")]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Start another run although this one exists.")]
+Fresh = Annotated[
+    bool,
+    typer.Option("--fresh", show_envvar=False, help="Start another run although this one exists."),
+]
 Runs = Annotated[Path, typer.Option(help="Folder that holds the run folders.")]
 AsJson = Annotated[
     bool, typer.Option("--json", envvar="DREAM_JSON", help="Print exactly one JSON object.")
@@ -157,7 +162,8 @@ def run(
         "strategies": [name.strip() for name in strategies.split(",")],
         "bars": _SYNTHETIC if bars is None else bars,
     }  # fmt: skip
-    spec = make_spec(settings, _pairs(set_ or []))
+    own = {*settings, *(f"terms.{name}" for name in terms)} - {"terms"}
+    spec = make_spec(settings, _pairs(set_ or [], own))
     synthetic = spec.bars == _SYNTHETIC
     runs_folder(runs)
     if not synthetic:
@@ -169,9 +175,7 @@ def run(
 
     if sync not in ("each", "batch"):
         raise SpecInvalid(f"--sync takes each or batch, found {sync!r}")
-    access = Access(_keys(), base_url, time.sleep, time.time_ns)
-    if not quiet:
-        access = replace(access, on_wait=_tell_wait)
+    access = Access(_keys(), base_url, time.sleep, time.time_ns, on_wait=_tell_wait)
     import_from_here()
     with _watching(spec.decisions, show=not (quiet or as_json)) as watch:
         options = Options(runs, sync, fresh, access, watch)
@@ -226,12 +230,19 @@ def import_from_here() -> None:
         sys.path.insert(0, here)
 
 
-def _pairs(texts: list[str]) -> dict[str, str]:
+def _pairs(texts: list[str], own: set[str]) -> dict[str, str]:
+    """The pairs of --set, DREAM_SET or dream.toml; none of what an option of its own sets.
+
+    Such a pair would win over the option, be it typed or not, and nothing would say so.
+    """
     pairs: dict[str, str] = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or not key:
             raise SpecInvalid(f"--set takes key=value, found {text!r}")
+        if key in own:
+            option = "--" + key.removeprefix("terms.").replace("_", "-")
+            raise SpecInvalid(f"--set {key}: use {_OPTIONS.get(key, option)}")
         if key in pairs:
             raise SpecInvalid(f"--set {key} is given twice")
         pairs[key] = value

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 FILE: Final = "dream.toml"
 PREFIX: Final = "DREAM"
 """DREAM_MODEL, DREAM_BARS, ... stand for the options of `dream run`."""
+TYPED_ONLY: Final = {
+    "fresh": "every equal command would start another run and pay for it again; type --fresh"
+}
+"""Settings that no file and no variable may give, and why."""
 LEFT_ALONE: Final = "DREAM_TEST_"
 """Variables of the project's own tests; `dream run` says nothing of them."""
 LONGEST: Final = 4096
@@ -55,8 +59,11 @@ def defaults(folder: Path, commands: Mapping[str, Callable[..., None]]) -> dict[
         for key, value in table.items():
             option = names.get(key.replace("-", "_"))
             if option is None:
-                known = ", ".join(names)
+                known = ", ".join(name for name in names if name not in TYPED_ONLY)
                 raise InputError(f"{path}: [{command}] has no setting {key!r}; it has: {known}")
+            if option in TYPED_ONLY:
+                why = TYPED_ONLY[option]
+                raise InputError(f"{path}: [{command}] {key} cannot be set here: {why}")
             if option in given:
                 raise InputError(f"{path}: [{command}] {key} is given twice; leave one of them out")
             given[option] = _checked(value, types[option], f"{path}: [{command}] {key}")
@@ -86,10 +93,14 @@ def check_variables(command: Callable[..., None], environ: Mapping[str, str]) ->
     Raises:
         InputError: names the variable and what there is.
     """
-    known = [f"{PREFIX}_{name.upper()}" for name in _options(command)]
+    typed = {f"{PREFIX}_{name.upper()}": why for name, why in TYPED_ONLY.items()}
+    variables = [f"{PREFIX}_{name.upper()}" for name in _options(command)]
+    known = [name for name in variables if name not in typed]
     for name, value in sorted(environ.items()):
         if not name.startswith(f"{PREFIX}_") or name.startswith(LEFT_ALONE):
             continue
+        if name in typed:
+            raise InputError(f"the variable {name} cannot be used: {typed[name]}, and unset it")
         if name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]}? " if near else ""

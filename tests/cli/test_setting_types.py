@@ -9,6 +9,7 @@ from inspect import signature
 import pytest
 
 from dream.cli.run import run
+from dream.cli.settings import TYPED_ONLY
 
 
 @pytest.fixture(autouse=True)
@@ -56,13 +57,13 @@ SETTINGS = {
     "ask": TEXT, "manage": TRUTH, "strategies": TEXT, "autonomy": TEXT, "shorts": TRUTH,
     "equity": NUMBER, "risk": NUMBER, "spread": NUMBER, "slippage": NUMBER, "commission": NUMBER,
     "swap": NUMBER, "intrabar": TEXT, "max-gap": NUMBER, "set": LIST, "seed": WHOLE,
-    "on-error": TEXT, "base-url": TEXT, "sync": TEXT, "fresh": TRUTH, "runs": TEXT, "json": TRUTH,
+    "on-error": TEXT, "base-url": TEXT, "sync": TEXT, "runs": TEXT, "json": TRUTH,
     "quiet": TRUTH,
 }  # fmt: skip
 
 
 def test_every_option_is_in_the_table():
-    assert len(SETTINGS) == len(signature(run).parameters)
+    assert len(SETTINGS) + len(TYPED_ONLY) == len(signature(run).parameters)
 
 
 @pytest.mark.parametrize("key", SETTINGS)

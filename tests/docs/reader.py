@@ -75,7 +75,9 @@ class Reader:
                 keyed = "ANTHROPIC_API_KEY" in block.text
                 self.said[block.line] = self._start([sys.executable, str(script)], keyed=keyed)
             else:
-                assert block.language == "text", f"line {block.line}: say what the block is"
+                assert block.language in ("text", "toml"), (
+                    f"line {block.line}: say what the block is"
+                )
 
     def _type(self, line: str) -> str:
         if any(line.startswith(beginning) for beginning in NOT_RUN):

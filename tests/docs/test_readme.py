@@ -102,3 +102,15 @@ def test_the_comparisons_print_one_object_each(reader):
 def test_the_example_of_balance_prints_what_it_says(reader):
     block = next(b for b in blocks(README) if "print([trade" in b.text)
     assert reader.said[block.line].strip() == block.text.rpartition("# ")[2].strip()
+
+
+def test_the_settings_file_is_taken(reader, tmp_path):
+    (block,) = (block for block in blocks(README) if block.language == "toml")
+    assert len(block.text.splitlines()) == 3
+    (tmp_path / "dream.toml").write_text(block.text, encoding="utf-8")
+    (tmp_path / "gold.parquet").write_bytes((reader.folder / "gold.parquet").read_bytes())
+    done = made.dream("run", "--decisions", 5, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["bars"].endswith("gold.parquet")
+    assert summary["terms"]["spread"] == 0.25

@@ -80,7 +80,7 @@ def test_the_exit_codes_are_those_of_the_errors():
     said = {int(code): what for code, what in table(README, "## Stop it and go on", "exit code")}
     kinds = {
         errors.InputError: "given", errors.LeakError: "leak", errors.JournalError: "journal",
-        errors.ModelError: "model", errors.RunInvalid: "must not be used",
+        errors.ModelError: "model", errors.RecallUnused: "never called",
     }  # fmt: skip
     for kind, word in kinds.items():
         assert word in said[kind.exit_code]
