@@ -115,7 +115,8 @@ class Position:
         side: 1 long, -1 short.
         entry_ns: open time of the bar in which it was filled, nanoseconds UTC.
         entry: fill price. lots: size. stop, target: its levels.
-        unrealised: profit at this close, what was paid so far taken off.
+        unrealised: equity minus cash: the move from the fill to this close, spread paid, without
+            commission and swap.
         unrealised_r: the same over the money at risk between fill and stop.
         bars_held: closed bars since the fill, the entry bar counted.
     """
