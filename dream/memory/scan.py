@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, TypeAlias
 
-import numba
 import numpy as np
 
+from dream.indicators.series import jit
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dream.types import F8, I4, I8, U1
-
-F = TypeVar("F", bound="Callable[..., Any]")
 
 Asked: TypeAlias = tuple[float, float, int, int, int]
 """ln ATR M15, ln ATR D1, situation, strategy code (-1 for none), now in nanoseconds."""
@@ -31,11 +28,6 @@ _BLOCK = 1024
 _GRID = 1_000_000.0
 _HALF = 0.500001
 _SLACK = 1e-6
-
-
-def jit(function: F) -> F:
-    """Compiles with numba, with a disk cache and without the interpreter lock."""
-    return cast("F", numba.njit(cache=True, nogil=True)(function))
 
 
 @jit
