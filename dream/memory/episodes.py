@@ -96,13 +96,14 @@ class Past:
         return self._n
 
     def __getitem__(self, row: int, /) -> Episode:
-        return _copy(self._kept(row))
+        return _copy(self.kept(row))
 
     def id(self, row: int, /) -> str:
         """The id of the episode in a row; the same as past[row].id, without the copy."""
-        return self._kept(row).id
+        return self.kept(row).id
 
-    def _kept(self, row: int) -> Episode:
+    def kept(self, row: int, /) -> Episode:
+        """The episode in a row without a copy, for this package's own functions: they only read."""
         if not -self._n <= row < self._n:
             raise IndexError(f"row {row} of a memory of {self._n} episodes")
         episode = self._episodes[row % self._n]

@@ -211,6 +211,8 @@ class Loop:
         self.tally.recall_calls += 1
         self.tally.recalled += len(recalled)
         self.tally.injected += sum(item.mark == "injected" for item in recalled)
+        if not self.foreign:
+            return recalled, tuple(Shown(past.kept(r.row), r) for r in recalled), len(past)
         # The list is written down after the decider had its hands on what it is shown.
         shown = tuple(
             Shown(past[r.row], Recalled(r.row, r.id, r.score, dict(r.components), r.mark))
