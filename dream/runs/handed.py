@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from functools import partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -141,9 +143,21 @@ def named(spec: RunSpec, decider: object, recall: RecallFn | None) -> RunSpec:
     return spec.model_copy(update=changes)
 
 
+_SEEN: dict[int, tuple[Callable[[], object], str | None]] = {}
+"""Objects that were handed over before, and their state at that time."""
+
+
 def _state(given: object) -> str:
-    """What tells two apart that have the same name, such as other arguments bound to them."""
-    digest = state_hash(given)
+    """What tells two apart that have the same name, such as other arguments bound to them.
+
+    The same object keeps what it had at its first run: one that counts its calls goes on with its
+    own run after a fault, and what was paid for is not asked again.
+    """
+    seen, digest = _SEEN.get(id(given), (None, None))
+    if seen is None or seen() is not given:
+        digest = state_hash(given)
+        with suppress(TypeError):  # such as a list, which is its answers and nothing else
+            _SEEN[id(given)] = weakref.ref(given), digest
     return "" if digest is None else f"@{digest}"
 
 

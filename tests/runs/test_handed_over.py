@@ -80,6 +80,22 @@ def test_a_class_is_no_decider(bars_path, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_object_that_counts_goes_on_with_its_own_run(bars_path, tmp_path):
+    calls = []
+
+    def counting(ask, shown):
+        calls.append(ask.seq)
+        if len(calls) == 31:
+            raise RuntimeError("once")
+        return {"action": "HOLD"}
+
+    spec = made.spec(bars_path, memory="none")
+    with pytest.raises(InputError, match="once"):
+        made.run(spec, tmp_path, decider=counting)
+    made.run(spec, tmp_path, decider=counting)
+    assert calls == [*range(31), *range(30, 60)]
+
+
 class Slotted:
     __slots__ = ("x",)
 
