@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
@@ -125,8 +125,12 @@ def run(
         parts.hashes.update(handed.source_hashes(decider))
     folder = _folder(options, spec)
     live = handed.as_decider(decider, spec.model)
+    endpoint = assemble.endpoint(spec, options.access)
     if _is_finished(folder, parts):
-        return _finished(folder, parts, live, memory_recall_fn)
+        with Journal.read(folder) as journal:
+            noted = _other_endpoint(journal, endpoint)
+        done = _finished(folder, parts, live, memory_recall_fn)
+        return replace(done, notes=(*noted, *done.notes))
     started = perf_counter()
     attempts = _Attempts(folder)
     with ExitStack() as held:
@@ -136,7 +140,7 @@ def run(
         session = _session(parts)
         journal = held.enter_context(Journal.open(folder, sync=options.sync))
         held.callback(attempts.close)
-        notes = _notes(journal, assemble.endpoint(spec, options.access))
+        notes = (*_other_endpoint(journal, endpoint), *_notes(journal))
         loop = _loop(parts, session, live, journal, options.watch)
         loop.foreign = assemble.is_foreign(spec.model)
         journal.emit(
@@ -144,7 +148,7 @@ def run(
             meta={
                 "versions": _versions(),
                 "at": options.watch.now_iso(),
-                "endpoint": assemble.endpoint(spec, options.access),
+                "endpoint": endpoint,
             },
         )
         table = drive.table(loop, loop.run())
@@ -215,14 +219,17 @@ def _is_finished(folder: Path, parts: Parts) -> bool:
         return journal.is_closed
 
 
-def _notes(journal: Journal, endpoint: str | None) -> tuple[str, ...]:
-    notes: list[str] = []
+def _other_endpoint(journal: Journal, endpoint: str | None) -> tuple[str, ...]:
+    """Says so where the run was begun with another server than the one named now."""
     asked = journal.opened_meta.get("endpoint")
-    if journal.opened is not None and asked != endpoint:
-        notes.append(
-            f"the answers recorded so far came from {asked}, those that follow from {endpoint}; "
-            f"fresh (--fresh) starts another run"
-        )
+    if journal.opened is None or asked == endpoint:
+        return ()
+    told = f"the run was begun with answers from {asked}, now {endpoint} is named"
+    return (f"{told}; fresh (--fresh) starts another run",)
+
+
+def _notes(journal: Journal) -> tuple[str, ...]:
+    notes: list[str] = []
     if journal.torn_bytes:
         size = "1 byte" if journal.torn_bytes == 1 else f"{journal.torn_bytes} bytes"
         notes.append(f"a torn last line of {size} was set aside in journal.torn")

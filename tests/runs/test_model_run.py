@@ -215,6 +215,21 @@ def test_a_passing_fault_is_waited_out(ask, waits):
     assert statuses(made.only_run(ask.folder)) == ["ok"] * 3
 
 
+def test_another_endpoint_is_told_where_a_run_goes_on_or_is_finished(ask):
+    """What a stand-in answered is not taken for the model's without a word."""
+    with MessagesServer(["ok"] * 4 + ["nostop"], trading) as server:
+        assert ask(server).code == 5
+    for _ in ("goes on", "is finished"):
+        with MessagesServer(answer=trading) as other:
+            said = ask(other)
+        assert said.code == 0, said.err
+        assert "note: the run was begun with answers from http://127.0.0.1:" in said.err
+        assert f"now {other.url} is named" in said.err
+    with MessagesServer(answer=trading) as same:
+        assert ask(same, "--fresh").code == 0
+        assert "begun with answers" not in ask(same).err
+
+
 def test_without_a_key_nothing_is_asked_or_made(ask, monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     with MessagesServer() as server:
