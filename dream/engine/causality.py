@@ -90,20 +90,23 @@ def _is_ours(strategy: Any) -> bool:
 
 def _parts(a: int, b: int, rng: np.random.Generator, count: int) -> Iterator[int]:
     """One cut in each part of a ... b, ascending: who begins to cheat late is a cheat too."""
-    edges = np.linspace(a, b, min(count, b - a) + 1).astype(np.int64)
-    for low, high in pairwise(edges.tolist()):
+    for low, high in _spans(a, b, count):
         yield int(rng.integers(low, high))
+
+
+def _spans(a: int, b: int, count: int) -> Iterator[tuple[int, int]]:
+    """A ... b in so many parts, none of them empty: fewer, if there are not enough bars."""
+    edges = np.linspace(a, b, min(count, b - a) + 1).astype(np.int64)
+    return pairwise(edges.tolist())
 
 
 def _walk_stretches(
     name: str, strategy: Strategy, bars: Bars, first: int, rng: np.random.Generator
 ) -> None:
     """In each part of the bars, compare set-ups of bars that end a few bars apart."""
-    edges = np.linspace(first, len(bars), STRETCHES + 1).astype(np.int64)
     widest = [
         low + int(np.argmax(np.ptp(bars.px[low:high], axis=1)))
-        for low, high in pairwise(edges.tolist())
-        if high > low
+        for low, high in _spans(first, len(bars), STRETCHES)
     ]
     for begin in (*_parts(first, len(bars), rng, STRETCHES), *widest):
         cuts = [begin + 1 + STRIDE * i for i in range(CUTS)]

@@ -153,11 +153,13 @@ def _state(given: object) -> str:
     The same object keeps what it had at its first run: one that counts its calls goes on with its
     own run after a fault, and what was paid for is not asked again.
     """
-    seen, digest = _SEEN.get(id(given), (None, None))
-    if seen is None or seen() is not given:
+    # A bound method is another object each time that it is named.
+    owner, key = getattr(given, "__self__", given), id(getattr(given, "__self__", given))
+    seen, digest = _SEEN.get(key, (None, None))
+    if seen is None or seen() is not owner:
         digest = state_hash(given)
         with suppress(TypeError):  # such as a list, which is its answers and nothing else
-            _SEEN[id(given)] = weakref.ref(given), digest
+            _SEEN[key] = weakref.ref(owner, lambda _: _SEEN.pop(key, None)), digest
     return "" if digest is None else f"@{digest}"
 
 

@@ -96,6 +96,24 @@ def test_an_object_that_counts_goes_on_with_its_own_run(bars_path, tmp_path):
     assert calls == [*range(31), *range(30, 60)]
 
 
+class Counting:
+    calls = 0
+
+    def answer(self, ask, shown):
+        self.calls += 1
+        if self.calls == 31:
+            raise RuntimeError("once")
+        return {"action": "HOLD"}
+
+
+def test_so_does_a_method_of_an_object_that_counts(bars_path, tmp_path):
+    spec, agent = made.spec(bars_path, memory="none"), Counting()
+    with pytest.raises(InputError, match="once"):
+        made.run(spec, tmp_path, decider=agent.answer)
+    made.run(spec, tmp_path, decider=agent.answer)
+    assert agent.calls == 31 + 30
+
+
 class Slotted:
     __slots__ = ("x",)
 
