@@ -72,12 +72,37 @@ class MessageRequest:
 
     def as_bytes(self) -> bytes:
         """The body as canonical JSON."""
-        text = json.dumps(self.body(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return text.encode("utf-8", "replace")
+        before, after = self.around()
+        return before + _json(self.user) + after
+
+    def around(self) -> tuple[bytes, bytes]:
+        """The body's canonical JSON before the user prompt and after it: the same for a run."""
+        before, empty, after = _json(replace(self, user="").body()).partition(b'"content":""')
+        return before + empty[:-2], after
 
     def sha256(self) -> str:
         """Hash of the body: equal exactly where the same is asked of the same model."""
         return hashlib.sha256(self.as_bytes()).hexdigest()
+
+    def sha256_of(self) -> Callable[[str], str]:
+        """`sha256` as a function of the user prompt; all the rest is encoded once."""
+        before, after = self.around()
+        begun = hashlib.sha256(before)
+
+        def of(user: str) -> str:
+            whole = begun.copy()
+            whole.update(_json(user))
+            whole.update(after)
+            return whole.hexdigest()
+
+        return of
+
+
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+
+
+def _json(value: Any) -> bytes:
+    return _encode(value).encode("utf-8", "replace")
 
 
 class CallFailed(Exception):  # noqa: N818 - one attempt, not yet the run

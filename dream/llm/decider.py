@@ -43,11 +43,12 @@ class ModelDecider:
         self._transport = transport
         self._settings = settings
         self._schema = settings.schema()
+        self._sha256 = self._request(0, 0, "").sha256_of()
 
     def question(self, ask: Snapshot, shown: Sequence[Shown], /) -> Question:
         """The question that this state of the market raises."""
         user = prompt.user_prompt(ask, shown, self._settings)
-        sha256 = self._request(ask.seq, 0, user).sha256()
+        sha256 = self._sha256(user)
         return Question(ask.seq, "decision", user, sha256, ask, tuple(shown))
 
     def send(self, question: Question, /) -> Reply:
@@ -81,5 +82,5 @@ class ModelDecider:
             f"Answer the same question again, with one JSON object that satisfies this schema, and "
             f"nothing else:\n{json.dumps(self._schema)}\n"
         )
-        sha256 = self._request(question.seq, 1, user).sha256()
+        sha256 = self._sha256(user)
         return Question(question.seq, "repair", user, sha256, question.ask, question.shown)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -32,6 +33,9 @@ SESSIONS: Final = ((ASIA, "Asia"), (LONDON, "London"), (NEW_YORK, "New York"))
 CURRENCIES: Final = ("USD", "EUR", "GBP", "JPY", "CHF", "AUD", "CAD", "NZD")
 MAX_QUOTE: Final = 400
 """Longest quotation of an earlier reasoning, in characters."""
+
+_FIXED: Final = tuple(f"z.{n}f" for n in range(12))
+"""Formats by decimals: made once, for a prompt has hundreds of numbers."""
 
 _BOTH = {
     "stop_first": "the stop counts as reached first",
@@ -187,22 +191,28 @@ def user(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> str
 
 def _length(ask: Snapshot) -> str:
     """How long a bar is: the shortest way from one close to the next, for there may be gaps."""
-    if len(ask.window_close_ns) < 2:
+    at: list[int] = ask.window_close_ns.tolist()
+    if len(at) < 2:
         return ""
-    return f" of {_plain(int(np.diff(ask.window_close_ns).min()) / MINUTE_NS)} minutes"
+    return f" of {_plain(min(b - a for a, b in pairwise(at)) / MINUTE_NS)} minutes"
 
 
 def _bars(ask: Snapshot, n: int, least_spread: float) -> list[str]:
-    lines = ["close time | open | high | low | close | volume | spread"]
+    header = "close time | open | high | low | close | volume | spread"
     rows: list[list[float]] = ask.window.tolist()
-    times: list[int] = ask.window_close_ns.tolist()
-    minutes: list[int] = ask.closed_at_minute.tolist()
-    for (o, h, l, c, volume, spread), t_ns, minute in zip(rows, times, minutes, strict=True):
-        at = f"{_date(_day(t_ns, minute))[5:]} {_time(minute)}"
-        prices = f"{_number(o, n)} | {_number(h, n)} | {_number(l, n)} | {_number(c, n)}"
-        charged = _number(max(spread, least_spread), n)
-        lines.append(f"{at} | {prices} | {_number(volume, 0)} | {charged}")
-    return lines
+    at = zip(ask.window_close_ns.tolist(), ask.closed_at_minute.tolist(), strict=True)
+    whole = zip(at, map(tuple, rows), strict=True)
+    return [header, *(_bar(when, row, n, least_spread) for when, row in whole)]
+
+
+@lru_cache(maxsize=64)
+def _bar(when: tuple[int, int], row: tuple[float, ...], n: int, least_spread: float) -> str:
+    """One line; an agent that is asked at every bar is shown most of them twenty times."""
+    t_ns, minute = when
+    o, h, l, c, volume, spread = row
+    at = f"{_date(_day(t_ns, minute))[5:]} {_time(minute)}"
+    prices = f"{_number(o, n)} | {_number(h, n)} | {_number(l, n)} | {_number(c, n)}"
+    return f"{at} | {prices} | {_number(volume, 0)} | {_number(max(spread, least_spread), n)}"
 
 
 def _indicators(now: Indicators, n: int) -> list[str]:
@@ -286,6 +296,7 @@ def _memory(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> 
     return lines
 
 
+@lru_cache(maxsize=1024)
 def _context(f: Features, n: int) -> str:
     parts = [
         f"{WEEKDAYS[f.weekday]} {f.hour:02d} h, session {_sessions(f.sessions) or 'none'}",
@@ -360,7 +371,7 @@ def _number(value: float | None, decimals: int) -> str:
     """Never an exponent, never NaN, never minus zero."""
     if value is None or not _finite(value):
         return "unknown"
-    return f"{value:z.{decimals}f}"
+    return value.__format__(_FIXED[decimals])
 
 
 def _finite(value: float) -> bool:

@@ -65,6 +65,9 @@ OUTCOME_COLUMNS: Final[dict[str, Column]] = {
 
 COLUMNS: Final[dict[str, Column]] = {**FEATURE_COLUMNS, **OUTCOME_COLUMNS}
 
+_DTYPES: Final = {"strategy": np.int32, **{name: dtype for name, (dtype, _) in COLUMNS.items()}}
+_BEFORE: Final = "the row before in the same situation"
+
 _INT64 = 2**63
 _FIRST_CAPACITY = 64
 
@@ -76,7 +79,7 @@ class Past:
     with is the asker's own and changes nothing here.
     """
 
-    __slots__ = ("_before_ns", "_copies", "_episodes", "_n", "_store", "_words")
+    __slots__ = ("_before_ns", "_chains", "_copies", "_episodes", "_n", "_store", "_words")
 
     def __init__(
         self,
@@ -84,8 +87,10 @@ class Past:
         store: Mapping[str, npt.NDArray[Any]],
         strategies: tuple[str, ...],
         before_ns: int,
+        newest: npt.NDArray[np.int64],
     ) -> None:
         self._episodes = episodes
+        self._chains = newest, store[_BEFORE]
         self._store = store
         self._words = {"strategy": strategies, "trend": TREND, "volatility": VOLATILITY}
         self._before_ns = before_ns
@@ -121,8 +126,8 @@ class Past:
         """
         copy = self._copies.get(name)
         if copy is None:
-            if name not in self._store:
-                raise KeyError(f"no column {name!r}; there are: {', '.join(self._store)}")
+            if name not in _DTYPES:
+                raise KeyError(f"no column {name!r}; there are: {', '.join(_DTYPES)}")
             store = self._store[name]
             copy = np.frombuffer(store[: self._n].tobytes(), store.dtype)
             self._copies[name] = copy
@@ -133,6 +138,13 @@ class Past:
         rows = self._store[name][: self._n]
         rows.flags.writeable = False
         return rows
+
+    def chains(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """(256,) the newest row of each situation, and for each row the one before it in its own.
+
+        -1 where there is none. Not copies: for this package's own functions, which only read.
+        """
+        return self._chains
 
     def words(self, name: str, /) -> tuple[str, ...]:
         """The words that the codes in column `strategy`, `trend` or `volatility` stand for."""
@@ -159,7 +171,8 @@ class Memory:
             self._waiting.append((episode.known_ns, episode.id, episode))
         heapq.heapify(self._waiting)
         self._resize(_FIRST_CAPACITY)
-        self._table = Past(self._episodes, self._store, (), self._asked_ns)
+        self._newest = np.full(256, -1, np.int64)
+        self._table = Past(self._episodes, self._store, (), self._asked_ns, self._newest)
 
     def __len__(self) -> int:
         """Episodes held, visible or not."""
@@ -232,15 +245,25 @@ class Memory:
         self._store["strategy"][first:last] = [codes[episode.strategy] for episode in batch]
         for name, (_, value) in COLUMNS.items():
             self._store[name][first:last] = [value(episode) for episode in batch]
+        self._chain(first, last)
         self._episodes += batch
-        self._table = Past(self._episodes, self._store, tuple(codes), now_ns)
+        self._table = Past(self._episodes, self._store, tuple(codes), now_ns, self._newest)
+
+    def _chain(self, first: int, last: int) -> None:
+        """Tie the new rows to the ones before them; tables made before keep their own ends."""
+        newest = self._newest.tolist()
+        before: list[int] = []
+        for row, code in enumerate(self._store["situation"][first:last].tolist(), first):
+            before.append(newest[code])
+            newest[code] = row
+        self._store[_BEFORE][first:last] = before
+        self._newest = np.array(newest, np.int64)
 
     def _resize(self, capacity: int) -> None:
         """New storage; tables made before keep the old one, whose rows stay as they are."""
         n = len(self._episodes)
-        dtypes = {"strategy": np.int32, **{name: dtype for name, (dtype, _) in COLUMNS.items()}}
         grown: dict[str, npt.NDArray[Any]] = {}
-        for name, dtype in dtypes.items():
+        for name, dtype in {**_DTYPES, _BEFORE: np.int64}.items():
             grown[name] = np.zeros(capacity, dtype)
             if n:
                 grown[name][:n] = self._store[name][:n]

@@ -78,6 +78,12 @@ def numbers(given: Mapping[Any, Any], most: int, longest: int) -> dict[str, floa
     Raises:
         TypeError, ValueError: it is no mapping, or too large, or a name or number is none.
     """
+    if type(given) is dict and len(given) <= most:
+        copy = given.copy()
+        if all(type(name) is str and 1 <= len(name) <= longest for name in copy) and all(
+            type(value) is float for value in copy.values()
+        ):
+            return copy
     out: dict[str, float] = {}
     for given_name, value in islice(given.items(), most + 1):
         name = word(given_name)

@@ -228,7 +228,7 @@ def _search(
     query: RecallQuery, past: EpisodeTable, weights: Weights, k: int, negatives: int
 ) -> tuple[list[Recalled], list[Recalled]]:
     """The k best, and as a pool the same with the best `negatives` that lost money added."""
-    from dream.memory.scan import search  # noqa: PLC0415 - numba, only where memory is read
+    from dream.memory.scan import chained, search  # noqa: PLC0415 - numba, only where memory is read
 
     features = query.features
     strategy = -1
@@ -251,6 +251,7 @@ def _search(
         column("strategy"),
         column("known_ns"),
         column("negative") if negatives else _UNREAD,
+        past.chains() if isinstance(past, Past) else chained(column("situation")),
         asked,
         numbers,
         k,

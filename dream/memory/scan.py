@@ -1,4 +1,9 @@
-"""The compiled search of memory: exact best k by similarity in one pass over the columns."""
+"""The compiled search of memory: the exact best k by similarity.
+
+What two trades' situations share is one of a few values, so the situations are gone through from
+the most alike one down, each by the chain of its rows, until no row of the next one can be among
+the best. Where that would lead through too many rows, the rest is one pass over the columns.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +27,17 @@ bandwidth of the ATR proximities and the e-folding time of recency in nanosecond
 Columns: TypeAlias = "tuple[U1, F8, F8, I4, I8]"
 """situation, log_atr_m15, log_atr_d1, strategy, known_ns."""
 
+Chains: TypeAlias = "tuple[I8, I8]"
+"""(256,) the newest row of each situation, and (n,) the row before each row in its situation; -1
+where there is none."""
+
 COMPONENTS = 7
 
 _BLOCK = 1024
 _GRID = 1_000_000.0
 _HALF = 0.500001
 _SLACK = 1e-6
+_SPARSE = 8
 
 
 @jit
@@ -38,6 +48,7 @@ def search(  # noqa: PLR0913, PLR0917 - a kernel: numba unpacks arrays fastest a
     strategy: I4,
     known_ns: I8,
     negative: Any,
+    chains: Chains,
     asked: Asked,
     weights: Numbers,
     k: int,
@@ -54,6 +65,7 @@ def search(  # noqa: PLR0913, PLR0917 - a kernel: numba unpacks arrays fastest a
         strategy: (n,) codes; read only where strategy has a weight.
         known_ns: (n,) int64.
         negative: (n,) bool; read only where negatives > 0, else it may be empty.
+        chains: see Chains.
         asked: see Asked.
         weights: see Numbers.
         k: 1 ... n.
@@ -65,33 +77,73 @@ def search(  # noqa: PLR0913, PLR0917 - a kernel: numba unpacks arrays fastest a
             ATR D1, sessions, trend, volatility, strategy, recency.
     """
     columns = (situation, log_atr_m15, log_atr_d1, strategy, known_ns)
+    newest, before = chains
     alike = _alike(asked[2], weights[2], weights[3], weights[4])
-    total = 0.0
-    for j in range(COMPONENTS):
-        total += weights[j]
-    rows = np.full(k + negatives, -1, np.int64)
-    scores = np.full(k + negatives, -1.0)
-    last, last_negative = k - 1, k + negatives - 1
-    # a row whose weighted sum is below `need` cannot enter the list; `least` is for either list
-    need, least = -1.0, -1.0
+    rest = weights[0] + weights[1] + weights[5] + weights[6]
+    rows, scores = np.full(k + negatives, -1, np.int64), np.full(k + negatives, -1.0)
+    lists = (rows[:k], scores[:k], rows[k:], scores[k:])
+    # what a row's weighted sum must reach to enter the list, and to enter either list
+    need = (-1.0, -1.0)
+    left = len(situation) // _SPARSE + k
+    for place in np.argsort(-alike):
+        code = int(place)
+        if alike[code] + rest < need[1]:
+            return rows, _values(rows, scores, columns, asked, weights)
+        if left <= 0:
+            break
+        row = int(newest[code])
+        while row >= 0:
+            lost = negatives > 0 and negative[row]
+            if _bound(row, columns, alike, asked, weights) >= (need[1] if lost else need[0]):
+                need = _offer(row, lost, lists, columns, alike, asked, weights)
+            row = int(before[row])
+            left -= 1
+        alike[code] = -math.inf
     bound = np.empty(_BLOCK)
     for start in range(0, len(situation), _BLOCK):
         size = _bounds(bound, start, columns, alike, asked, weights)
         for j in range(size):
-            if bound[j] < least:
+            if bound[j] < need[1]:
                 continue
-            i = start + j
-            counts = negatives > 0 and negative[i]
-            if bound[j] < need and not counts:
-                continue
-            score = _rounded(_weighted(i, columns, alike, asked, weights) / total)
-            if score > scores[last]:
-                _insert(rows[:k], scores[:k], i, score)
-            if counts and score > scores[last_negative]:
-                _insert(rows[k:], scores[k:], i, score)
-            need = (scores[last] - _SLACK) * total
-            least = min(need, (scores[last_negative] - _SLACK) * total)
+            lost = negatives > 0 and negative[start + j]
+            if bound[j] >= need[0] or lost:
+                need = _offer(start + j, lost, lists, columns, alike, asked, weights)
     return rows, _values(rows, scores, columns, asked, weights)
+
+
+@jit
+def chained(situation: U1) -> Chains:
+    """The chains of a table that does not keep its own."""
+    newest, before = np.full(256, -1, np.int64), np.empty(len(situation), np.int64)
+    for row in range(len(situation)):
+        before[row] = newest[situation[row]]
+        newest[situation[row]] = row
+    return newest, before
+
+
+@jit
+def _offer(  # noqa: PLR0913, PLR0917 - a kernel
+    row: int,
+    lost: bool,
+    lists: tuple[I8, F8, I8, F8],
+    columns: Columns,
+    alike: F8,
+    asked: Asked,
+    weights: Numbers,
+) -> tuple[float, float]:
+    """Puts a row where it belongs; returns what a row's weighted sum must reach from now on."""
+    best, scores, negatives, negative_scores = lists
+    total = 0.0
+    for j in range(COMPONENTS):
+        total += weights[j]
+    score = _rounded(_weighted(row, columns, alike, asked, weights) / total)
+    _insert(best, scores, row, score)
+    need = (scores[-1] - _SLACK) * total
+    if len(negatives) == 0:
+        return need, need
+    if lost:
+        _insert(negatives, negative_scores, row, score)
+    return need, min(need, (negative_scores[-1] - _SLACK) * total)
 
 
 @jit
@@ -121,6 +173,15 @@ def _bounds(
         for j in range(size):
             out[j] += w_recency * _decay_bound((now - known_ns[j]) * per_life)
     return size
+
+
+@jit
+def _bound(row: int, columns: Columns, alike: F8, asked: Asked, weights: Numbers) -> float:
+    """What a row's weighted sum is at most, as in `_bounds`."""
+    situation, log_atr_m15, log_atr_d1, _, _ = columns
+    near_m15 = weights[0] * _decay_bound(abs(log_atr_m15[row] - asked[0]) / weights[7])
+    near_d1 = weights[1] * _decay_bound(abs(log_atr_d1[row] - asked[1]) / weights[7])
+    return float(alike[situation[row]] + near_m15 + near_d1 + weights[5] + weights[6])
 
 
 @jit
@@ -183,12 +244,16 @@ def _matches(situation: int, asked: int) -> tuple[float, float, float]:
 
 @jit
 def _insert(rows: I8, scores: F8, row: int, score: float) -> None:
-    """Puts a row into a list kept best first, behind its equals; the last falls out."""
-    place = len(rows) - 1
-    while place > 0 and score > scores[place - 1]:
-        rows[place], scores[place] = rows[place - 1], scores[place - 1]
+    """Puts a row into a list kept best first, equals by row; the last falls out."""
+    place = len(rows)
+    while place > 0 and (
+        score > scores[place - 1] or (score == scores[place - 1] and row < rows[place - 1])
+    ):
+        if place < len(rows):
+            rows[place], scores[place] = rows[place - 1], scores[place - 1]
         place -= 1
-    rows[place], scores[place] = row, score
+    if place < len(rows):
+        rows[place], scores[place] = row, score
 
 
 @jit

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, InstanceOf
@@ -254,7 +255,12 @@ KINDS: Final[Mapping[Kind, type[AnyRecord]]] = {
 
 def _values(value: Any, *but: str) -> dict[str, Any]:
     """The fields of a frozen dataclass by name, except some."""
-    return {f.name: getattr(value, f.name) for f in fields(value) if f.name not in but}
+    return {name: getattr(value, name) for name in _names(type(value), but)}
+
+
+@cache
+def _names(of: Any, but: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(of) if f.name not in but)
 
 
 def _payload(record: Record, *but: str) -> dict[str, Any]:

@@ -248,3 +248,9 @@ class TestRequest:
         assert json.loads(REQUEST.as_bytes()) == REQUEST.body()
         assert REQUEST.as_bytes().startswith(b'{"max_tokens":2048,"messages":[{"content":"user"')
         assert replace(REQUEST, user="\ud800é").as_bytes().decode("utf-8")
+        for user in ("user", "", '"content":""', "\ud800é\n", "x" * 9_000):
+            asked = replace(REQUEST, user=user, system='"content":""')
+            assert json.loads(asked.as_bytes()) == json.loads(
+                json.dumps(asked.body()).encode("ascii").replace(b"\\ud800", b"?")
+            )
+            assert replace(asked, user="else").sha256_of()(user) == asked.sha256()

@@ -58,10 +58,13 @@ def test_a_template_that_runs_were_made_with_is_not_edited() -> None:
 
 def test_the_hash_notices_a_changed_word(monkeypatch: pytest.MonkeyPatch) -> None:
     before = prompt_hash("v1")
-    prompt_hash.cache_clear()
+    made_once = (prompt_hash, prompt_v1._context, prompt_v1._bar)
+    for cached in made_once:
+        cached.cache_clear()
     monkeypatch.setattr(prompt_v1, "WEEKDAYS", ("Lundi", *prompt_v1.WEEKDAYS[1:]))
     changed = prompt_hash("v1")
-    prompt_hash.cache_clear()
+    for cached in made_once:
+        cached.cache_clear()
     assert changed != before
 
 
