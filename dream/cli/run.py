@@ -71,7 +71,7 @@ Strategies = Annotated[
 Autonomy = Annotated[
     str, typer.Option(help="free, or filter to accept entries of live set-ups only.")
 ]
-Shorts = Annotated[bool, typer.Option("--shorts", help="Allow SELL.")]
+Shorts = Annotated[bool, typer.Option("--shorts/--no-shorts", help="Allow SELL.")]
 Equity = Annotated[float, typer.Option(help=f"Starting money, {_MONEY}.")]
 Risk = Annotated[float, typer.Option(help="Share of equity at risk per trade; 0.0025 is 0.25 %.")]
 Spread = Annotated[float, typer.Option(help=f"Floor under the bars' own spread, {_PRICE}.")]

@@ -221,7 +221,7 @@ def summarise(table: RunTable, facts: RunFacts) -> Summary:
     costs = cost_sums(t.costs for t in trades)
     equity, day = table.equity[table.asked_from :], table.day[table.asked_from :]
     share = _error_share(table)
-    names = sorted({*table.setups, *(t.strategy for t in trades)})
+    names = dict.fromkeys((*table.setups, *sorted(t.strategy for t in trades)))
     taken = Counter(t.strategy for t in trades)
     won = Counter(t.strategy for t in trades if t.pnl > 0)
     return {

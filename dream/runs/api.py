@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from pydantic import ValidationError
 
@@ -17,7 +17,7 @@ from dream.errors import BarsInvalid, InputError, JournalUnwritable, SchemaUnkno
 from dream.memory.episodes import Memory
 from dream.reports.metrics import RunFacts, summarise
 from dream.runs import assemble, drive, handed, summaries
-from dream.runs.journal import EndOfRecord, Journal, read_records
+from dream.runs.journal import EndOfRecord, Journal, Sync, read_records
 from dream.runs.records import OpenedRecord, TradeRecord, trade_of
 from dream.runs.spec import RunSpec
 from dream.runs.spending import Spend, spent_usd
@@ -119,6 +119,10 @@ def run(
         Stopped: the watch asked to stop; the same call goes on.
     """
     options = options or Options()
+    if not isinstance(cast("Any", spec), RunSpec):
+        raise InputError(f"spec: expected what make_spec returns, found {type(spec).__name__}")
+    if options.sync not in get_args(Sync):
+        raise InputError(f"sync: expected each or batch, found {options.sync!r}")
     spec = handed.named(spec, decider, memory_recall_fn)
     parts = assemble.assemble(spec, memory_recall_fn)
     if decider is not None:
@@ -176,7 +180,7 @@ def replay(
         Diverged: at the first line that comes out differently.
         InputError: the bars or the prompt are not those of the run.
     """
-    started = perf_counter()
+    started, folder = perf_counter(), Path(folder)
     with Journal.read(folder) as journal:
         if journal.opened is None:
             raise InputError(f"{folder}: the journal is empty; there is nothing to replay")
@@ -199,13 +203,13 @@ def _folder(options: Options, spec: RunSpec) -> Path:
 
     To make it, as only one process can, is what gives two fresh runs at the same time two folders.
     """
-    newest = following = options.folder / spec.run_id()
+    newest = following = Path(options.folder) / spec.run_id()
     n = 1
     while following.exists() or (options.fresh and not make_folder(following)):
         if (following / JOURNAL).exists():
             newest = following
         n += 1
-        following = options.folder / f"{spec.run_id()}-{n}"
+        following = Path(options.folder) / f"{spec.run_id()}-{n}"
     return following if options.fresh else newest
 
 

@@ -196,8 +196,11 @@ def live_decider(parts: Parts, access: Access, attempts: Attempts, held: ExitSta
     from dream.llm.anthropic import AnthropicTransport  # noqa: PLC0415 - only for models
     from dream.llm.client import Client, Patience  # noqa: PLC0415
 
-    assert access.sleep is not None, "a model needs a clock"
-    assert access.now_ns is not None
+    if access.sleep is None or access.now_ns is None:
+        raise InputError(
+            f"model {spec.model}: nothing says how it is reached; give "
+            "Options(access=Access(keys, None, time.sleep, time.time_ns)), or a decider"
+        )
     entry = catalog.resolve(spec.model)
     transport = AnthropicTransport(
         key=access.keys.get(entry.key_env),
