@@ -25,8 +25,8 @@ Profit factor  3.40                               Mean USD       +15.00
 
 Strategy        set-ups   trades   won   net USD
 ────────────────────────────────────────────────
-PullbackEntry         4        1     1    +35.00
 VolBreakout           5        3     1    +25.00
+PullbackEntry         4        1     1    +35.00
 
 Decisions  40 (ok 39, parse_error 1), 9 set-ups appeared
 Answers    BUY 6, HOLD 33
