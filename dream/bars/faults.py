@@ -7,12 +7,13 @@ silently and nothing is dropped without a count.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Final, Literal
 
 from dream.errors import SpecInvalid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 Action = Literal["refuse", "drop", "keep", "first", "last", "sort", "round"]
 
@@ -37,10 +38,10 @@ KINDS: Final[dict[str, Kind]] = {
     "columns": Kind("a row has other columns than the rest", ("refuse", "drop")),
     "no_such_time": Kind("the clock skips this time of day", ("refuse", "drop")),
     "twice_time": Kind("the clock shows this time twice that day", ("refuse", "drop")),
-    "not_positive": Kind("a price is missing, zero or negative", ("refuse", "drop")),
+    "price": Kind("a price is missing, not positive or too large", ("refuse", "drop")),
     "impossible": Kind("high or low contradict the other prices", ("refuse", "drop")),
     "off_tick": Kind("a price lies between two ticks", ("refuse", "round")),
-    "amount": Kind("volume or spread is missing or negative", ("refuse", "drop")),
+    "amount": Kind("volume or spread is missing, negative or too large", ("refuse", "drop")),
     "duplicate": Kind("a row is there twice, with equal values", ("drop", "refuse")),
     "conflict": Kind("a stamp is there twice, with other values", ("refuse", "first", "last")),
     "unsorted": Kind("a row is earlier than the one before it", ("refuse", "sort")),
@@ -51,7 +52,9 @@ KINDS: Final[dict[str, Kind]] = {
     "clock": Kind("weeks have bars in gold's closed hour", ("refuse", "keep")),
     "closed_hour": Kind("single bars open in gold's closed hour", ("keep", "drop", "refuse")),
     "level": Kind("prices are not those of the instrument at the time", ("refuse", "keep")),
+    "reference": Kind("returns do not follow the reference series", ("refuse", "keep")),
     "invented": Kind("bars look made up", ("refuse", "keep")),
+    "invented_head": Kind("the first rows look made up", ("refuse", "drop", "keep")),
     "stitched": Kind("opens equal the closes before them, over gaps too", ("keep", "refuse")),
     "flat": Kind("bars have no movement at all", ("keep", "refuse")),
     "hole": Kind("bars are missing inside a session", ("keep", "refuse")),
@@ -102,3 +105,38 @@ class Policy:
     def of(self, kind: str) -> Action:
         """What is done about a fault."""
         return self.chosen.get(kind, KINDS[kind].actions[0])
+
+
+class Tally:
+    """Counts faults while a file is read; the first places of each are kept in words."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self._counts: dict[str, int] = {}
+        self._places: dict[str, list[str]] = {}
+        self._notes: dict[str, str] = {}
+
+    def add(self, kind: str, count: int, places: Iterable[str] = (), note: str = "") -> None:
+        """Counts a fault; `places` is read only as far as they are shown."""
+        if not count:
+            return
+        self._counts[kind] = self._counts.get(kind, 0) + count
+        kept = self._places.setdefault(kind, [])
+        kept += islice(places, MOST_PLACES - len(kept))
+        if note:
+            self._notes[kind] = note
+
+    def count(self, kind: str) -> int:
+        """How often a fault was met so far."""
+        return self._counts.get(kind, 0)
+
+    def found(self) -> tuple[Found, ...]:
+        """All faults that were met, in the order of KINDS."""
+        return tuple(
+            Found(
+                kind, self.policy.of(kind), self._counts[kind], tuple(self._places[kind]),
+                self._notes.get(kind, ""),
+            )
+            for kind in KINDS
+            if kind in self._counts
+        )  # fmt: skip

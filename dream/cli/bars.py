@@ -146,7 +146,7 @@ def import_(
             "bars",
             f"{many(report.bar_ns // MINUTE_NS, 'minute')}, {record['from']} to {record['to']}",
         ),
-        ("not used", f"columns {', '.join(report.unused)}" if report.unused else "no column"),
+        ("not used", ", ".join(report.unused) or "nothing: every column was read"),
         ("written", out),
     )
 

@@ -13,15 +13,20 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from pydantic import ValidationError
 
 from dream.engine.session import Session
-from dream.errors import BarsInvalid, InputError, JournalUnwritable, SchemaUnknown
+from dream.errors import (
+    BarsInvalid,
+    InputError,
+    JournalUnwritable,
+    SchemaUnknown,
+)
 from dream.memory.episodes import Memory
 from dream.reports.metrics import RunFacts, summarise
-from dream.runs import assemble, drive, handed, summaries
+from dream.runs import assemble, drive, folders, handed, summaries
 from dream.runs.journal import EndOfRecord, Journal, Sync, read_records
 from dream.runs.records import OpenedRecord, TradeRecord, trade_of
 from dream.runs.spec import RunSpec
 from dream.runs.spending import Spend, spent_usd
-from dream.runs.stores import JOURNAL, drop_empty, make_folder
+from dream.runs.stores import JOURNAL, drop_empty
 from dream.strategies import asks
 
 if TYPE_CHECKING:
@@ -127,10 +132,10 @@ def run(
     parts = assemble.assemble(spec, memory_recall_fn)
     if decider is not None:
         parts.hashes.update(handed.source_hashes(decider))
-    folder = _folder(options, spec)
+    folder = folders.folder_of(parts, Path(options.folder), fresh=options.fresh)
     live = handed.as_decider(decider, spec.model)
     endpoint = assemble.endpoint(spec, options.access)
-    if _is_finished(folder, parts):
+    if folders.is_finished(folder, parts):
         with Journal.read(folder) as journal:
             noted = _other_endpoint(journal, endpoint)
         done = _finished(folder, parts, live, memory_recall_fn)
@@ -184,8 +189,14 @@ def replay(
     with Journal.read(folder) as journal:
         if journal.opened is None:
             raise InputError(f"{folder}: the journal is empty; there is nothing to replay")
-        parts = assemble.assemble(_recorded_spec(journal.opened, folder), memory_recall_fn, bars)
-        _same_content(journal.opened, parts, but=_OUTSIDE)
+        spec = _recorded_spec(journal.opened, folder)
+        if bars is None and not Path(spec.bars).exists():
+            raise InputError(
+                f"{folder}: the bars of the run, {spec.bars}, are not there; say where they are "
+                f"now with --bars (bars= in Python)"
+            )
+        parts = assemble.assemble(spec, memory_recall_fn, bars)
+        folders.same_content(journal.opened, parts, but=_OUTSIDE)
         asked = handed.as_decider(decider, parts.spec.model) or assemble.replay_decider(parts)
         loop = _loop(parts, _session(parts), asked, journal, watch or drive.Watch())
         loop.foreign = decider is not None
@@ -196,31 +207,6 @@ def replay(
         return Replayed(
             loop.tally.decisions, table is not None, journal.digest, perf_counter() - started, table
         )
-
-
-def _folder(options: Options, spec: RunSpec) -> Path:
-    """The newest folder with a journal of the run; with `fresh` the next one, which is made.
-
-    To make it, as only one process can, is what gives two fresh runs at the same time two folders.
-    """
-    newest = following = Path(options.folder) / spec.run_id()
-    n = 1
-    while following.exists() or (options.fresh and not make_folder(following)):
-        if (following / JOURNAL).exists():
-            newest = following
-        n += 1
-        following = Path(options.folder) / f"{spec.run_id()}-{n}"
-    return following if options.fresh else newest
-
-
-def _is_finished(folder: Path, parts: Parts) -> bool:
-    """Whether nothing is left to do; an unfinished run must have the content that it began with."""
-    if not (folder / JOURNAL).exists():
-        return False
-    with Journal.read(folder) as journal:
-        if journal.opened is not None:
-            _same_content(journal.opened, parts)
-        return journal.is_closed
 
 
 def _other_endpoint(journal: Journal, endpoint: str | None) -> tuple[str, ...]:
@@ -234,6 +220,8 @@ def _other_endpoint(journal: Journal, endpoint: str | None) -> tuple[str, ...]:
 
 def _notes(journal: Journal) -> tuple[str, ...]:
     notes: list[str] = []
+    if journal.recorded:
+        notes.append(f"went on after {journal.recorded:,} recorded decisions, derived again")
     if journal.torn_bytes:
         size = "1 byte" if journal.torn_bytes == 1 else f"{journal.torn_bytes} bytes"
         notes.append(f"a torn last line of {size} was set aside in journal.torn")
@@ -272,19 +260,6 @@ def _recorded_spec(opened: OpenedRecord, folder: Path) -> RunSpec:
             f"{folder}: the recorded settings are not those of this version of dream: "
             f"{'.'.join(map(str, first['loc']))}: {first['msg']}. Use the version that wrote it"
         ) from None
-
-
-def _same_content(opened: OpenedRecord, parts: Parts, but: tuple[str, ...] = ()) -> None:
-    """Refuse to go on where what lies behind a name is not what it was when the run began."""
-    for name, was in opened.hashes.items():
-        now = parts.hashes.get(name)
-        if now != was and name not in but:
-            what = {"bars": parts.spec.bars, "script": parts.spec.model}.get(name, name)
-            raise InputError(
-                f"{name} changed since the run began: {what} had hash {was[:16]}, now "
-                f"{'nothing' if now is None else now[:16]}. Restore it, or start another run with "
-                f"--fresh"
-            )
 
 
 class _Attempts:

@@ -86,6 +86,7 @@ class Extent:
     """What a first pass over a journal found."""
 
     lines: int
+    decisions: int
     end: int
     torn_bytes: int
     opened: OpenedRecord | None
@@ -95,7 +96,7 @@ class Extent:
 
 def _survey(file: BinaryIO, path: Path) -> Extent:
     """Checks every line: crc, chain, JSON, kind, `opened` first and only there, `closed` last."""
-    lines, opened, opened_meta, is_closed = 0, None, cast("dict[str, Any]", {}), False
+    lines, decisions, opened, opened_meta, is_closed = 0, 0, None, cast("dict[str, Any]", {}), False
     reader = LineReader(file, path)
     for sealed in chained(reader):
         data = load(sealed.whole, sealed.place)
@@ -110,8 +111,9 @@ def _survey(file: BinaryIO, path: Path) -> Extent:
             opened = cast("OpenedRecord", parse(sealed.body, sealed.place))
             opened_meta = data.get("meta") or {}
         is_closed = kind == "closed"
+        decisions += kind == "decision"
         lines += 1
-    return Extent(lines, reader.end, reader.torn_bytes, opened, opened_meta, is_closed)
+    return Extent(lines, decisions, reader.end, reader.torn_bytes, opened, opened_meta, is_closed)
 
 
 def read_records(folder: Path) -> Iterator[AnyRecord]:
@@ -134,6 +136,7 @@ class Journal:
 
     Attributes:
         opened: the recorded first line, None for a new journal. opened_meta: its wall-clock facts.
+        recorded: decision lines that were there when it was opened.
         torn_bytes: length of the torn tail that was found (and set aside in journal.torn, unless
             the journal is read-only).
         is_closed: whether the journal has its closed line.
@@ -148,6 +151,7 @@ class Journal:
         self._sync = sync
         self._tally = Tally()
         self._held = ExitStack()
+        self.recorded = extent.decisions
         self.opened = extent.opened
         self.opened_meta = extent.opened_meta
         self.torn_bytes = extent.torn_bytes

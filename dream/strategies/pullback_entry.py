@@ -43,7 +43,8 @@ def pullback_entry(  # noqa: PLR0913 - every number of the rule is a named param
     session_to < close minute < window_to. Each later bar is tested first and then updates it. A bar
     is live where low < swing - dip_atr * ATR(14, D1) and
     low <= swing - dip_retrace * (swing - session high); then the day is done. A day whose range is
-    under range_atr * ATR(14, D1) has no live bar.
+    under range_atr * ATR(14, D1) has no live bar, nor has one whose dip
+    closes at the stop or below.
     Stop: low of the session - b, in ticks. Target: close + target_risk * (close - stop).
     b = 0.25 * ATR(14, M5); on M15 bars alone b = 0.25 * ATR(14, M15) * sqrt(1/3).
     Trigger and swing_high are what the next low is measured by; on a live bar, what its own was.

@@ -145,6 +145,7 @@ def pull_back(  # noqa: PLR0913, PLR0917 - a kernel: numba unpacks arrays fastes
     )
     after, before = window
     range_share, dip_atr, dip_retrace, room, risks = shares
+    stop = _stops(session, known, average, room)
     for j in range(len(known)):
         high, width = session[j, 1], session[j, 1] - session[j, 2]
         top = 0
@@ -155,7 +156,8 @@ def pull_back(  # noqa: PLR0913, PLR0917 - a kernel: numba unpacks arrays fastes
             deep, part = dip_atr * day_atr[i], dip_retrace * (top - high)
             dips = broken and px[i, 2] < top - deep and px[i, 2] <= top - part
             if dips:
-                live[i] = width >= range_share * day_atr[i]
+                # a close at the stop or below it has gone through the session: no set-up
+                live[i] = width >= range_share * day_atr[i] and px[i, 3] > stop[i]
             elif broken:
                 top = max(top, px[i, 1])
             elif px[i, 3] > high:
@@ -167,5 +169,4 @@ def pull_back(  # noqa: PLR0913, PLR0917 - a kernel: numba unpacks arrays fastes
                 trigger[i] = _ticks(top - (part if part > deep else deep))  # noqa: FURB136 - NaN stays NaN
             if dips:
                 break
-    stop = _stops(session, known, average, room)
     return live, stop, _targets(px, stop, risks), trigger, swing

@@ -35,7 +35,7 @@ Costs      22.00 USD (spread 19.00, slippage 2.00, swap 1.00), +82.00 before cos
 Terms      risk 0.25%, spread floor 0.3, slippage 0.05, commission 0, swap 0
 Ambiguous  1 exit bar: 10,060.00 USD if stops came first, 10,135.00 if targets
 Memory     asked 40 times, 120 episodes shown, 7 of them put in for balance
-Spent      0.12 USD (0.18 with failed attempts), 41 replies, 1 min 02 s
+Spent      0.1234 USD (0.18 with failed attempts), 41 replies, 1 min 02 s
 
 Journal  runs/8f3c2a91d0/journal.jsonl
 Check    dream verify runs/8f3c2a91d0

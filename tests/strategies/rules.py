@@ -124,7 +124,8 @@ def pullback_entry(rows: Sequence[Row]) -> list[Moment]:
                 near = swing - Decimal("0.30") * at.atr
                 deep = swing - Decimal("0.60") * (swing - top)
                 hit = at.low < near and at.low <= deep
-                at.live = int(hit and top - low >= Decimal("0.35") * at.atr)
+                wide = top - low >= Decimal("0.35") * at.atr
+                at.live = int(hit and wide and at.close > at.stop)
                 done = hit
             if since or at.close > top:
                 since.append(at)

@@ -43,6 +43,8 @@ def after(swing, level, **later):
         (after(170, 120, m450=(130, 109)), [450]),
         (after(170, 120, m945=(130, 109)), [945]),
         (after(170, 120, m960=(130, 109)), []),  # the window has ended
+        # closed below the session and the stop under it; the day is done all the same
+        (after(170, 120, m615=(130, 80)) | {600: (120, 130, -400, -400)}, []),
         # the breakout bar itself is not tested, however low it was
         (after(270, 200) | {435: (75, 270, 1, 75)}, []),
         # tested against 170 first; then the swing is 400, which 120 is far enough under

@@ -69,7 +69,7 @@ def test_real_days_with_a_setup(real_bars_path):
     bars = real(real_bars_path)
     live = {name: strategy(bars).live != 0 for name, strategy in REGISTRY.items()}
     days = {name: len(np.unique(bars.day[live[name]])) for name in NAMES}
-    assert days == {"VolBreakout": 160, "IntradayMomentum": 184, "PullbackEntry": 163}
+    assert days == {"VolBreakout": 160, "IntradayMomentum": 184, "PullbackEntry": 161}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,0 +1,125 @@
+"""What was found in an export and what was done about it, in figures and in words."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from dream.bars.clocks import iso
+from dream.bars.faults import KINDS
+from dream.types import MINUTE_NS
+
+if TYPE_CHECKING:
+    from dream.bars.faults import Found
+
+MOST_WEEKS: Final = 8
+"""Weeks and other dates that one line of a report names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """What the closed hour says of the source clock.
+
+    Attributes:
+        declared: the rule that was used. judged: weeks that could be judged.
+        standing: the weeks with bars in the closed hour, by their Monday.
+        fitting: the rules that fit, the most common first; one that changes inside the file reads
+            `A,B@DATE`. change: the dates between which it changes, where it does.
+        lag_h: hours by which the bars lag behind the reference, by stretch, None without one.
+    """
+
+    declared: str
+    judged: int = 0
+    standing: tuple[str, ...] = ()
+    fitting: tuple[str, ...] = ()
+    change: tuple[str, str] | None = None
+    lag_h: tuple[tuple[str, float], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One export, checked.
+
+    Attributes:
+        source: its name. sha256: of the file as it lies there. format: see sheet.Layout.
+        symbol, tick: what the prices were read as. point: of a spread in points, else None.
+        clock: see Clocks.
+        rows_read: rows in the source. rows_kept: bars that came of them. rounded: rows with a
+            price that was moved to the tick grid.
+        bar_ns, from_ns, to_ns: length of a bar, first open, last close.
+        found: the faults, each with its action.
+        full_days, half_days, missing_days: trading days, as `holes` counts them.
+        unused: columns that were not read. notes: what else is worth knowing.
+    """
+
+    source: str
+    sha256: str
+    format: str
+    symbol: str
+    tick: float
+    point: float | None
+    clock: Clocks
+    rows_read: int
+    rows_kept: int
+    rounded: int
+    bar_ns: int
+    from_ns: int
+    to_ns: int
+    found: tuple[Found, ...]
+    full_days: int
+    half_days: int
+    missing_days: int
+    unused: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def refused(self) -> tuple[Found, ...]:
+        """The faults for which an import is refused."""
+        return tuple(fault for fault in self.found if fault.action == "refuse")
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Rows that were left out, by reason."""
+        return {
+            fault.kind: fault.count
+            for fault in self.found
+            if fault.action in {"drop", "first", "last"}
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as one JSON object; instants are ISO 8601 in UTC."""
+        record = asdict(self)
+        for name in ("bar_ns", "from_ns", "to_ns"):
+            del record[name]
+        return record | {
+            "bar_minutes": self.bar_ns // MINUTE_NS,
+            "from": iso(self.from_ns),
+            "to": iso(self.to_ns),
+            "rows_dropped": self.dropped,
+            "refused": [fault.kind for fault in self.refused],
+        }
+
+
+def in_words(fault: Found) -> str:
+    """One fault as a line: how often, what, what was done, the first place."""
+    done = {
+        "refuse": "refused", "drop": "dropped", "keep": "kept", "first": "the first kept",
+        "last": "the last kept", "sort": "sorted", "round": "rounded",
+    }[fault.action]  # fmt: skip
+    first = f"; {fault.places[0]}" if fault.places else ""
+    note = f"; {fault.note}" if fault.note else ""
+    return f"{fault.count:,} x {KINDS[fault.kind].what} ({done}){first}{note}"
+
+
+def refusal(report: Report) -> str:
+    """Why an export is refused and what can be done, for a message."""
+    faults = "; ".join(in_words(fault) for fault in report.refused)
+    choices = ", ".join(
+        f"--on {fault.kind}={'|'.join(KINDS[fault.kind].actions[1:])}"
+        for fault in report.refused
+        if len(KINDS[fault.kind].actions) > 1
+    )
+    return (
+        f"{report.source} ({report.format}, clock {report.clock.declared}): {faults}. Nothing was "
+        f"written. Mend the file or choose what is done: {choices}"
+    )
