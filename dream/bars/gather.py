@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from dream.bars import opening
+from dream.bars import opening, quality
 from dream.bars.check import GRID_TOLERANCE, MAX_TICKS, PRICES
 from dream.bars.faults import Policy, Tally
 from dream.bars.sheet import Hints
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Mask = npt.NDArray[np.bool_]
 
-MOST_DECIMALS: Final = 5
-"""Decimals of a price that are told apart."""
 HOPELESS: Final = 1_000
 """After so many rows that cannot be read and no other, a file is not what it was taken for."""
 
@@ -201,7 +199,8 @@ class _Shelf:
             self.rounded += int(off.sum())
             places = ((f"line {chunk.line[r]}: {_shown(px[r])}") for r in np.flatnonzero(off))
             self.tally.add("off_tick", int(off.sum()), places)
-        self._count_decimals(px[keep])
+        digits = quality.decimals(px[keep])
+        self.decimals = max(self.decimals, quality.MOST_DECIMALS if digits is None else digits)
         ticks = np.where(keep[:, None], whole, 1.0).astype(np.int32)
         low, high = ticks.min(axis=1), ticks.max(axis=1)
         wrong_row = ((ticks[:, 1] < high) | (ticks[:, 2] > low)) & keep
@@ -214,15 +213,6 @@ class _Shelf:
             self.tally.add("impossible", int(wrong_row.sum()), places)
             keep &= ~wrong_row
         return ticks, keep
-
-    def _count_decimals(self, px: F8) -> None:
-        while self.decimals < MOST_DECIMALS:
-            scaled = px * 10.0**self.decimals
-            off = np.abs(scaled - np.rint(scaled)) > GRID_TOLERANCE
-            if not off.any():
-                return
-            self.decimals += 1
-            px = px[off.any(axis=1)]
 
     def _spread(self, chunk: Chunk, keep: Mask) -> I4:
         unit = self.reading.spread_unit or self.layout.spread_unit

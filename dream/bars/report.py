@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from dream.bars.clocks import iso
 from dream.bars.faults import KINDS
@@ -11,9 +11,6 @@ from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:
     from dream.bars.faults import Found
-
-MOST_WEEKS: Final = 8
-"""Weeks and other dates that one line of a report names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +21,9 @@ class Clocks:
         declared: the rule that was used. judged: weeks that could be judged.
         standing: the weeks with bars in the closed hour, by their Monday.
         fitting: the rules that fit, the most common first; one that changes inside the file reads
-            `A,B@DATE`. change: the dates between which it changes, where it does.
-        lag_h: hours by which the bars lag behind the reference, by stretch, None without one.
+            `A,B@DATE`. change: the Sundays between which it changes, where it does.
+        why: what the closed hour says, in words.
+        shifts: weeks of one shift against the reference, in words; empty without one.
     """
 
     declared: str
@@ -33,7 +31,8 @@ class Clocks:
     standing: tuple[str, ...] = ()
     fitting: tuple[str, ...] = ()
     change: tuple[str, str] | None = None
-    lag_h: tuple[tuple[str, float], ...] | None = None
+    why: str = ""
+    shifts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +99,11 @@ class Report:
         }
 
 
+def listed(found: tuple[Found, ...]) -> str:
+    """Faults in one line, for a message."""
+    return "; ".join(map(in_words, found))
+
+
 def in_words(fault: Found) -> str:
     """One fault as a line: how often, what, what was done, the first place."""
     done = {
@@ -113,7 +117,7 @@ def in_words(fault: Found) -> str:
 
 def refusal(report: Report) -> str:
     """Why an export is refused and what can be done, for a message."""
-    faults = "; ".join(in_words(fault) for fault in report.refused)
+    faults = listed(report.refused)
     choices = ", ".join(
         f"--on {fault.kind}={'|'.join(KINDS[fault.kind].actions[1:])}"
         for fault in report.refused

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dream.types import F8, I8
+
+ROLES: Final = ("timestamp", "open", "high", "low", "close", "volume", "spread")
+"""What a column can be."""
 
 
 @dataclass(frozen=True, slots=True)

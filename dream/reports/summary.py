@@ -202,7 +202,9 @@ def _spent(summary: Summary) -> str:
     if not summary["replies"]:
         return "0.00 USD, no model was asked"
     cost, spent = summary["cost_usd"], summary["spent_usd"]
-    money = "price not known" if cost is None else f"{cost:,.{2 if cost >= 1 or not cost else 4}f} USD"
+    money = (
+        "price not known" if cost is None else f"{cost:,.{2 if cost >= 1 or not cost else 4}f} USD"
+    )
     lost = "" if cost is None or spent - cost < 0.005 else f" ({spent:,.2f} with failed attempts)"
     replies = "1 reply" if summary["replies"] == 1 else f"{summary['replies']:,} replies"
     return f"{money}{lost}, {replies}"

@@ -1,0 +1,167 @@
+"""Checks the gathered rows of an export: clock, order, grid, sessions, and whether it is gold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dream.bars import closed_hour, quality, zones
+from dream.bars.clocks import iso
+from dream.bars.holes import Holes
+from dream.bars.report import Clocks, listed
+from dream.errors import BarsInvalid, SpecInvalid
+from dream.types import MINUTE_NS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dream.bars.faults import Tally
+    from dream.bars.gather import Columns, Mask, Reading
+    from dream.bars.sheet import Layout
+
+DATES = "ny+7"
+"""The clock of dates alone: they are trading days, which begin at 17:00 New York."""
+
+
+NEWEST_FIRST = 0.9
+"""Share of steps back in time from which a file is taken to be in the order of newest first."""
+
+
+@dataclass(slots=True, eq=False)
+class Examination:
+    """One export on its way through the checks.
+
+    Attributes:
+        columns: the rows that are left. bar_ns: length of a bar, once it is known.
+        clocks: what is known of the clock. gaps: holes, None where the clock is wrong.
+        notes: what else is worth knowing.
+    """
+
+    path: Path
+    layout: Layout
+    reading: Reading
+    tally: Tally
+    columns: Columns
+    bar_ns: int = 0
+    clocks: Clocks = field(default_factory=lambda: Clocks(""))
+    gaps: Holes | None = None
+    notes: list[str] = field(default_factory=list[str])
+
+    def take_out(self, kind: str, wrong: Mask, said: str = "", note: str = "") -> None:
+        """Counts wrong rows and, unless such are kept, leaves them out.
+
+        Args:
+            kind: of the fault. wrong: (n,) mask of the rows.
+            said: what is said of a row behind its line and time.
+            note: said once of all of them.
+        """
+        if not wrong.any():
+            return
+        columns, rows = self.columns, np.flatnonzero(wrong)
+        places = (f"line {columns.line[r]} ({iso(int(columns.t_ns[r]))}){said}" for r in rows)
+        self.tally.add(kind, len(rows), places, note)
+        if self.tally.policy.of(kind) != "keep":
+            self.columns.take(~wrong)
+
+
+def order(at: Examination) -> None:
+    """Makes the stamps UTC, oldest first, each once, on the grid of one bar length.
+
+    Raises:
+        BarsInvalid: the clock must be given, or no bar length can be told.
+        SpecInvalid: the clock given cannot be that of the file.
+    """
+    _to_utc(at)
+    _sort(at)
+    _once(at)
+    at.bar_ns = _bar_ns(at, at.columns.t_ns)
+    minutes = at.bar_ns // MINUTE_NS
+    other = quality.other_length(at.columns.t_ns, at.bar_ns)
+    lengths = ", ".join(f"{ns // MINUTE_NS}" for ns in other.lengths_ns)
+    at.take_out("other_length", other.mask, f": bars of {lengths} among those of {minutes} minutes")
+    said = f": off the grid of {minutes}-minute bars"
+    at.take_out("off_grid", quality.off_grid(at.columns.t_ns, at.bar_ns), said)
+    if not len(at.columns):
+        raise BarsInvalid(f"{at.path}: no row is left; {listed(at.tally.found())}")
+
+
+def _to_utc(at: Examination) -> None:
+    kind, given = at.layout.clock, at.reading.clock
+    if given is None and kind == "wall":
+        utc = zones.parse_clock("utc")
+        fits = closed_hour.propose(at.columns.t_ns, _bar_ns(at, np.sort(at.columns.t_ns)), utc).fits
+        hint = f"; these fit: {', '.join(fits[:4])}" if fits else ""
+        raise BarsInvalid(
+            f"{at.path} ({at.layout.format}): its times carry no zone; say whose they are with "
+            f"--clock{hint}"
+        )
+    if kind == "per-row" and given not in {None, "utc", "per-row"}:
+        raise SpecInvalid(
+            f"--clock {given}: every row of {at.path} carries its own offset, which was applied; "
+            f"leave --clock out"
+        )
+    clock = zones.parse_clock(given or (DATES if kind == "date" else "utc"))
+    at.clocks = Clocks("per-row" if kind == "per-row" else clock.text)
+    if kind == "date" and given is None:
+        at.notes.append("dates were taken as trading days, which begin at 17:00 New York")
+    if kind == "utc" and clock.text != "utc":
+        at.notes.append(f"the file says that its times are UTC; they were read as {clock.text}")
+    found = zones.to_utc(at.columns.t_ns, clock)
+    t_ns, wrong = found.t_ns, found.missing | found.doubled
+    if wrong.any():
+        at.take_out("no_such_time", found.missing, " by the clock of the file")
+        at.take_out("twice_time", found.doubled[~found.missing], " by the clock of the file")
+        t_ns = t_ns[~wrong]
+    at.columns.t_ns = t_ns
+
+
+def _bar_ns(at: Examination, t_ns: I8) -> int:
+    """Length of a bar: what the file states, else what its stamps say."""
+    found = at.layout.bar_ns or quality.bar_length(t_ns)
+    if found is None:
+        raise BarsInvalid(
+            f"{at.path} ({at.layout.format}): {len(t_ns):,} rows do not tell the length of a bar; "
+            f"expected at least two rows that lie one minute to one day apart"
+        )
+    return found
+
+
+def _sort(at: Examination) -> None:
+    back = np.diff(at.columns.t_ns) < 0
+    if np.count_nonzero(back) > NEWEST_FIRST * len(back):
+        at.columns.take(slice(None, None, -1))
+        at.notes.append("the newest row came first; the order was turned round")
+        back = np.diff(at.columns.t_ns) < 0
+    if back.any():
+        columns, rows = at.columns, np.flatnonzero(back) + 1
+        places = (
+            f"line {columns.line[r]} ({iso(int(columns.t_ns[r]))}) after "
+            f"{iso(int(columns.t_ns[r - 1]))}"
+            for r in rows
+        )
+        at.tally.add("unsorted", len(rows), places)
+        columns.take(np.argsort(columns.t_ns, kind="stable"))
+
+
+def _once(at: Examination) -> None:
+    """Every stamp once; of several rows with other values the first or the last stays."""
+    same = np.diff(at.columns.t_ns) == 0
+    if not same.any():
+        return
+    columns, later = at.columns, np.flatnonzero(same) + 1
+    equal = (
+        (columns.px[later] == columns.px[later - 1]).all(axis=1)
+        & (columns.spread[later] == columns.spread[later - 1])
+        & (columns.volume[later] == columns.volume[later - 1])
+    )
+    twice = np.zeros(len(columns), np.bool_)
+    twice[later[equal]] = True
+    at.take_out("duplicate", twice)
+    same = np.diff(at.columns.t_ns) == 0
+    if not same.any():
+        return
+    last = at.tally.policy.of("conflict") == "last"
+    out = np.append(same, False) if last else np.append(False, same)
+    at.take_out("conflict", out, f": the {'last' if last else 'first'} row of that time is another")

@@ -1,0 +1,145 @@
+"""From any export to a dream file: checked, counted, all or nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from dream.bars import append, examine, gather, importers, market, opening, report, series, store
+from dream.bars.faults import Tally
+from dream.errors import BarsInvalid, InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dream.bars.append import Appended
+    from dream.bars.gather import Reading
+    from dream.bars.report import Report
+    from dream.types import Bars
+
+
+def read(source: Path, reading: Reading, reference: Bars | None = None) -> tuple[Report, Bars]:
+    """An export, read and checked; a fault that is refused is in the report, not raised.
+
+    Args:
+        source: a file of any known format, packed or not.
+        reading: what is said of it.
+        reference: known bars of the same market.
+
+    Returns:
+        The report, and the bars that are left, without those of refused rows.
+
+    Raises:
+        BarsInvalid: the format is not known, no row can be read, or the clock must be given.
+        SpecInvalid: a clock, a fault or an action that does not exist.
+    """
+    opening.check_regular(source)
+    tally = Tally(reading.policy)
+    with importers.opened(source, reading.hints) as opened:
+        rows = gather.gather(opened, reading, tally, source)
+        at = examine.Examination(source, opened.layout, reading, tally, rows.columns)
+        examine.order(at)
+        market.look(at, reference)
+    with source.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    columns, instrument = at.columns, reading.instrument
+    bars = series(
+        instrument, at.bar_ns, columns.t_ns, columns.px, columns.spread, columns.volume
+    )  # fmt: skip
+    made = report.Report(
+        source=str(source),
+        sha256=sha256,
+        format=opened.layout.format,
+        symbol=instrument.symbol,
+        tick=instrument.tick,
+        point=rows.point,
+        clock=at.clocks,
+        rows_read=rows.rows,
+        rows_kept=len(columns),
+        rounded=rows.rounded,
+        bar_ns=at.bar_ns,
+        from_ns=int(columns.t_ns[0]),
+        to_ns=int(columns.t_ns[-1]) + at.bar_ns,
+        found=tally.found(),
+        full_days=0 if at.gaps is None else at.gaps.full_days,
+        half_days=0 if at.gaps is None else at.gaps.half_days,
+        missing_days=0 if at.gaps is None else at.gaps.missing_days,
+        unused=opened.layout.unused,
+        notes=(*opened.layout.notes, *at.notes),
+    )
+    return made, bars
+
+
+def ingest(
+    source: Path, out: Path, reading: Reading, *, reference: Bars | None = None, force: bool = False
+) -> Report:
+    """Read and check an export, and write a dream file where nothing is refused.
+
+    Args:
+        source: the export.
+        out: the file to write.
+        reading: what is said of it.
+        reference: known bars of the same market.
+        force: replace an existing file.
+
+    Raises:
+        BarsInvalid: as `read`, or a fault is refused; nothing is written.
+        InputError: the file exists, is the source, or cannot be written.
+    """
+    if same_file(source, out):
+        raise InputError(f"{out} is the source itself; give another output")
+    made, bars = read(source, reading, reference)
+    if made.refused:
+        raise BarsInvalid(report.refusal(made))
+    store.write(
+        bars, out, source_clock=made.clock.declared, provenance=(origin(made),), force=force
+    )
+    return made
+
+
+def extend(
+    source: Path, series_file: Path, reading: Reading, *, reference: Bars | None = None
+) -> tuple[Report, Appended]:
+    """Read and check a newer export and add what it has beyond the end of a series.
+
+    Args:
+        source: the export.
+        series_file: the dream file; it is replaced as a whole, or not at all.
+        reading: what is said of the export.
+        reference: known bars of the same market.
+
+    Raises:
+        BarsInvalid: as `ingest`, or where both have bars they differ.
+        InputError: the file cannot be written.
+    """
+    old = store.read(series_file)
+    made, bars = read(source, reading, reference)
+    if made.refused:
+        raise BarsInvalid(report.refusal(made))
+    done = append.append(old, bars)
+    origins = (*store.provenance(series_file), origin(made))
+    clock = store.source_clock(series_file)
+    store.write(done.bars, series_file, source_clock=clock, provenance=origins, force=True)
+    return made, done
+
+
+def origin(made: Report) -> dict[str, Any]:
+    """Where bars came from, as their file says it."""
+    return {
+        "source": made.source.rpartition("/")[2],
+        "sha256": made.sha256,
+        "format": made.format,
+        "clock": made.clock.declared,
+        "rows_read": made.rows_read,
+        "rows_kept": made.rows_kept,
+        "rounded": made.rounded,
+        "faults": {fault.kind: [fault.count, fault.action] for fault in made.found},
+    }
+
+
+def same_file(source: Path, out: Path) -> bool:
+    """Whether the output is the source, by whatever name."""
+    try:
+        return source.samefile(out)
+    except OSError:
+        return False

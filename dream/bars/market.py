@@ -1,0 +1,131 @@
+"""Holds the bars of an export against the market: its hours, its prices, a reference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from dream.bars import closed_hour, plausible, quality, reference, sessions, zones
+from dream.bars.holes import holes
+
+if TYPE_CHECKING:
+    from dream.bars.examine import Examination
+    from dream.types import Bars
+
+MOST_HOLES: Final = 20
+"""Holes that a report names."""
+
+
+def look(at: Examination, known: Bars | None = None) -> None:
+    """Looks the rows over, which are in order by now.
+
+    Args:
+        at: the examination; faults are counted there.
+        known: bars of the same market to hold them against.
+    """
+    columns, bar_ns = at.columns, at.bar_ns
+    filler = quality.filler(
+        columns.t_ns, columns.px, columns.volume, bar_ns, has_volume=at.layout.has_volume
+    )
+    at.take_out("filler", filler)
+    if _clock(at):
+        at.take_out("weekend", sessions.weekend(columns.t_ns, bar_ns))
+        _holes(at)
+    _made_up(at)
+    _habits(at)
+    if known is not None:
+        _against(at, known)
+
+
+def _clock(at: Examination) -> bool:
+    """Whether the hours of the market can be read off the bars by the clock that was given."""
+    columns = at.columns
+    clock = zones.parse_clock("utc" if at.clocks.declared == "per-row" else at.clocks.declared)
+    seen = closed_hour.look(columns.t_ns, at.bar_ns)
+    fits = closed_hour.propose(zones.to_wall(columns.t_ns, clock), at.bar_ns, clock)
+    at.clocks = replace(
+        at.clocks, judged=seen.weeks_judged, standing=seen.standing, fitting=fits.fits,
+        change=fits.change, why=fits.why,
+    )  # fmt: skip
+    strays = np.zeros(len(columns), np.bool_)
+    strays[seen.strays] = True
+    if not seen.standing:
+        at.take_out("closed_hour", strays)
+        return True
+    weeks = (f"week of {monday}" for monday in seen.standing)
+    at.tally.add("clock", len(seen.standing), weeks, fits.why)
+    if not fits.fits or at.tally.policy.of("clock") == "keep":
+        return True
+    at.notes.append("weekends and holes were not looked at, since the clock is wrong")
+    return False
+
+
+def _holes(at: Examination) -> None:
+    gaps = holes(at.columns.t_ns, at.bar_ns)
+    at.gaps = gaps
+    missing = f"{int(gaps.bars.sum()):,} bars are missing in all" if len(gaps) else ""
+    at.tally.add("hole", len(gaps), gaps.places(MOST_HOLES), missing)
+    if gaps.quiet:
+        at.notes.append(
+            f"{gaps.quiet:,} short gaps, {gaps.quiet_bars:,} bars in all, are taken for quiet "
+            f"times without a tick"
+        )
+
+
+def _made_up(at: Examination) -> None:
+    """Prices that the instrument never had, and bars that no market makes."""
+    columns, instrument = at.columns, at.reading.instrument
+    head = plausible.invented_head(columns.t_ns, columns.px, at.bar_ns)
+    if head.rows:
+        mask = np.zeros(len(columns), np.bool_)
+        mask[: head.rows] = True
+        at.take_out("invented_head", mask, f": {head.why}")
+    level = plausible.level(columns.t_ns, columns.px, instrument.tick, instrument.symbol)
+    if level.outside:
+        at.tally.add("level", level.outside, (level.first,), level.why)
+    made = plausible.invented(columns.t_ns, columns.px, columns.volume, at.bar_ns)
+    if made.signs:
+        at.tally.add("invented", len(columns), (), "; ".join(made.signs))
+
+
+def _habits(at: Examination) -> None:
+    """What vendors do to bars, and whether the last bar was complete."""
+    columns, layout = at.columns, at.layout
+    stitched = quality.stitched(columns.t_ns, columns.px, at.bar_ns)
+    if stitched.is_stitched:
+        share = f"{stitched.share:.0%} of the opens, {stitched.gap_share:.0%} behind gaps"
+        at.tally.add("stitched", round(stitched.share * len(columns)), (), share)
+    flat = quality.flat(columns.px)
+    at.tally.add("flat", flat.count, (), f"{flat.share:.1%} of the bars")
+    spreads = quality.spreads(columns.spread)
+    if layout.has_spread and spreads.zeros:
+        zeros = round(spreads.zeros * len(columns))
+        at.tally.add("no_spread", zeros, (), f"{spreads.zeros:.1%} of the bars")
+    last = quality.forming(columns.t_ns, columns.volume, at.bar_ns, has_volume=layout.has_volume)
+    if last.is_forming:
+        mask = np.zeros(len(columns), np.bool_)
+        mask[-1] = True
+        said = f": volume {last.volume:,.6g}, usual {last.usual:,.6g}"
+        at.take_out("forming", mask, said)
+
+
+def _against(at: Examination, known: Bars) -> None:
+    columns, tick = at.columns, at.reading.instrument.tick
+    found = reference.shift(columns.t_ns, columns.px[:, 3] * tick, at.bar_ns, known)
+    said = tuple(
+        f"{part.first} to {part.last}: {part.shift_min / 60:+g} h, correlation "
+        f"{part.correlation:.3f}"
+        for part in found.stretches
+    )
+    at.clocks = replace(at.clocks, shifts=said)
+    if not len(found.monday):
+        at.notes.append("no week could be compared with the reference")
+        return
+    if found.median < reference.AGREES:
+        at.tally.add("reference", len(found.monday), said, f"median correlation {found.median:.2f}")
+    elif wrong := [
+        text for text, part in zip(said, found.stretches, strict=True) if part.shift_min
+    ]:
+        at.tally.add("reference", len(wrong), wrong, "the bars are shifted against the reference")
