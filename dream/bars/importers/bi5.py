@@ -14,7 +14,7 @@ import numpy as np
 
 from dream.bars import opening
 from dream.bars.clocks import SECOND_NS
-from dream.bars.importers.records import chunk, refuse_hints
+from dream.bars.importers.records import chunk, refuse_hints, told_divisor
 from dream.bars.sheet import Layout, Opened
 from dream.errors import BarsInvalid
 
@@ -72,7 +72,7 @@ def open_bi5(path: Path, hints: Hints, named: PurePath | None = None) -> Opened:
     opening.check_regular(path)
     place = _place(path if named is None else Path(named))
     records = _records(path, place)
-    divisor, from_where = hints.price_divisor, "as told"
+    divisor, from_where = told_divisor(hints), "as told"
     if divisor is None:
         divisor = 1_000 if THOUSANDS.search(place.symbol) else 100_000
         from_where = f"as usual for {place.symbol}"

@@ -68,3 +68,14 @@ def refuse_hints(hints: Hints, what: str, *, divisor: bool = False) -> None:
         raise SpecInvalid(f"columns cannot be named: {what} has a fixed layout; leave them out")
     if hints.price_divisor is not None and not divisor:
         raise SpecInvalid(f"a price divisor is given, but {what} holds prices; leave it out")
+
+
+def told_divisor(hints: Hints) -> int | None:
+    """Stored integers per unit of quote currency as the user said, None where nothing was said.
+
+    Raises:
+        SpecInvalid: it is not positive.
+    """
+    if hints.price_divisor is not None and hints.price_divisor < 1:
+        raise SpecInvalid(f"the price divisor is {hints.price_divisor}; expected 1 or more")
+    return hints.price_divisor
