@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta
-from functools import cache
 from typing import TYPE_CHECKING, Final
-from zoneinfo import ZoneInfo
 
 import numpy as np
 
+from dream.bars import offsets
 from dream.errors import SpecInvalid
 from dream.types import MINUTE_NS
 
@@ -26,7 +25,8 @@ CLOCKS: Final = ("utc",)
 FIRST_YEAR, LAST_YEAR = 1900, 2199
 """Instants outside these years are refused: every int64 sum of nanoseconds stays in range."""
 
-SECOND_NS: Final = 1_000_000_000
+SECOND_NS: Final = offsets.SECOND_NS
+NEW_YORK: Final = "America/New_York"
 DAY_MIN: Final = 1440
 NEW_YORK_TO_TRADING_MIN: Final = 7 * 60
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -38,41 +38,12 @@ def year_start_ns(year: int) -> int:
     return (datetime(year, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(seconds=1) * SECOND_NS
 
 
-@cache
-def _changes(year: int) -> tuple[tuple[int, int], ...]:
-    """New York's offsets in one year: (first minute since 1970, minutes ahead of UTC)."""
-    zone = ZoneInfo("America/New_York")
-
-    def ahead(minute: int) -> int:
-        offset = (_EPOCH + timedelta(minutes=minute)).astimezone(zone).utcoffset()
-        assert offset is not None
-        return offset // timedelta(minutes=1)
-
-    minute, end = (year_start_ns(y) // MINUTE_NS for y in (year, year + 1))
-    found = [(minute, ahead(minute))]
-    while minute < end:
-        following = min(minute + DAY_MIN, end)
-        if ahead(following) != found[-1][1]:
-            before, after = minute, following
-            while after - before > 1:
-                middle = (before + after) // 2
-                before, after = (
-                    (middle, after) if ahead(middle) == found[-1][1] else (before, middle)
-                )
-            found.append((after, ahead(after)))
-        minute = following
-    return tuple(found)
-
-
 def _new_york_minutes(t_ns: I8) -> I8:
     """(n,) minutes of New York's wall clock since 1970-01-01 of (n,) instants."""
-    first, last = (
-        (_EPOCH + timedelta(seconds=int(t) // SECOND_NS)).year for t in (t_ns.min(), t_ns.max())
-    )
-    table = np.array([c for year in range(first, last + 1) for c in _changes(year)], np.int64)
-    minutes = t_ns // MINUTE_NS
-    row = np.searchsorted(table[:, 0], minutes, side="right") - 1
-    return minutes + table[row, 1]
+    table = offsets.of_zone(NEW_YORK, int(t_ns.min()), int(t_ns.max()))
+    wall = offsets.to_wall(t_ns, table)
+    wall //= MINUTE_NS
+    return wall
 
 
 def trading_clock(t_open_ns: I8, bar_ns: int) -> tuple[I2, I4]:
