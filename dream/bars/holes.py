@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from dream.bars.clocks import DAY_MIN, iso
-from dream.bars.sessions import OPENS_MIN, WEEKDAYS, holidays, stretches, trading_minutes, weekday
+from dream.bars.sessions import (
+    EARLIEST_END_MIN,
+    LATEST_START_MIN,
+    OPENS_MIN,
+    WEEKDAYS,
+    holidays,
+    stretches,
+    trading_minutes,
+    weekday,
+)
 from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:
@@ -27,10 +36,6 @@ QUIET_BAR_MIN: Final = 5
 """Bars of up to this length are not written by most feeds for minutes without a tick."""
 QUIET_MIN: Final = 30
 """Among such bars only what is missing for so long is a hole; the rest is counted apart."""
-EARLIEST_END_MIN: Final = 1110
-"""A half day ends after this minute (11:30 New York): the earliest that was seen is 12:45."""
-LATEST_START_MIN: Final = 720
-"""A day after a holiday begins before this minute (05:00 New York): 01:00 was seen."""
 FEW_DAYS: Final = 3
 """Fewer days than these of one weekday tell no habit; then all days are asked."""
 

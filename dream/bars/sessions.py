@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 OPENS_MIN: Final = 60
 """Minute of the trading day at which gold opens, 18:00 New York."""
+EARLIEST_END_MIN: Final = 1110
+"""A half day ends after this minute (11:30 New York): the earliest that was seen is 12:45."""
+LATEST_START_MIN: Final = 720
+"""A day after a holiday begins before this minute (05:00 New York): 01:00 was seen."""
 DAY_NS: Final = DAY_MIN * MINUTE_NS
 STRETCH: Final = 1 << 16
 """Rows that are worked on at a time: their temporaries stay in the processor's cache."""
@@ -188,3 +192,27 @@ def holidays(first: int, last: int) -> tuple[list[int], list[int]]:
 def weekday(day: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.integer[Any]]:
     """(n,) weekdays, 0 for Monday, of (n,) numbers of trading days."""
     return (day + _THURSDAY) % 7
+
+
+def holiday_hours(t_open_ns: I8, bar_ns: int) -> B1:
+    """Which bars open when gold is closed, or may be, on a US holiday.
+
+    Args:
+        t_open_ns: (n,) int64, sorted open times UTC.
+        bar_ns: length of a bar; of daily bars the date decides.
+
+    Returns:
+        (n,) bool: the whole of the days without gold, of other holidays the late hours, and of
+        these and of the days after holidays the early ones.
+    """
+    if not len(t_open_ns):
+        return np.empty(0, np.bool_)
+    wall = trading_minutes(t_open_ns)
+    day, minute = wall // DAY_MIN, wall % DAY_MIN
+    closed, short = (np.array(d) for d in holidays(int(day[0]), int(day[-1])))
+    is_closed, is_short = np.isin(day, closed), np.isin(day, short)
+    if bar_ns >= DAY_NS:
+        return is_closed | is_short
+    late = is_short & (minute >= EARLIEST_END_MIN)
+    after = is_short | np.isin(day - 1, closed) | np.isin(day - 1, short)
+    return is_closed | late | (after & (minute < LATEST_START_MIN))

@@ -335,7 +335,7 @@ READ: dict[str, tuple[Callable[[], pl.DataFrame], int, float]] = {
         0.01,
     ),
     "invented_h1.csv": (lambda: _plain("invented_h1.csv", "%Y-%m-%dT%H:%M:%S"), 60, 0.01),
-    "mt4_v400_d1.hst": (_hst, 1440, 0.01),
+    "mt4_v400_d1.hst": (_hst, 1440, 0.0001),
     "dukascopy_eurusd_2019-01-04_bid_min_1.bi5": (_bi5, 1, 0.00001),
 }
 
