@@ -1,0 +1,218 @@
+"""When gold trades: Sunday 18:00 to Friday 17:00 New York but for an hour a day and US holidays.
+
+All masks are of whole bars: a bar counts as closed only if no part of it lies in open time, so that
+four-hour bars of a trading clock, which begin in the closed hour, are no fault.
+"""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from dream.bars.clocks import DAY_MIN, trading_clock
+from dream.types import MINUTE_NS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from dream.types import I4, I8
+
+    B1 = npt.NDArray[np.bool_]
+
+OPENS_MIN: Final = 60
+"""Minute of the trading day at which gold opens, 18:00 New York."""
+EARLIEST_END_MIN: Final = 1110
+"""A half day ends after this minute (11:30 New York): the earliest that was seen is 12:45."""
+LATEST_START_MIN: Final = 720
+"""A day after a holiday begins before this minute (05:00 New York): 01:00 was seen."""
+DAY_NS: Final = DAY_MIN * MINUTE_NS
+STRETCH: Final = 1 << 16
+"""Rows that are worked on at a time: their temporaries stay in the processor's cache."""
+_SAME_OFFSET_NS: Final = 100 * DAY_NS
+"""New York has kept every offset for longer than this, so that two equal ones have none between."""
+_WEEK_MIN: Final = 7 * DAY_MIN
+_SATURDAY_MIN: Final = 2 * DAY_MIN
+"""From Thursday 1970-01-01 to the first Saturday."""
+_EPOCH: Final = date(1970, 1, 1)
+_MONDAY, _THURSDAY, _SATURDAY = 0, 3, 5
+WEEKDAYS: Final = 5
+"""Monday to Friday."""
+
+
+def stretches(n: int) -> Iterator[slice]:
+    """Slices of at most STRETCH rows that make up n rows."""
+    return (slice(first, min(first + STRETCH, n)) for first in range(0, n, STRETCH))
+
+
+def trading_minutes(t_open_ns: I8) -> I4:
+    """(n,) int32 minutes of the trading clock since 1970-01-01 of (n,) sorted instants."""
+    made = np.empty(len(t_open_ns), np.int32)
+    for rows in stretches(len(t_open_ns)):
+        made[rows] = _trading_minutes(t_open_ns[rows])
+    return made
+
+
+def _trading_minutes(t: I8) -> I8:
+    ends = t[[0, -1]]
+    ahead = _exact(ends) - ends // MINUTE_NS
+    if ahead[0] == ahead[1] and 0 <= ends[1] - ends[0] < _SAME_OFFSET_NS:
+        return t // MINUTE_NS + ahead[0]
+    return _exact(t)
+
+
+def _exact(t: I8) -> I8:
+    minute, day = trading_clock(t, 0)
+    return day.astype(np.int64) * DAY_MIN + minute
+
+
+def closed_hour(t_open_ns: I8, bar_ns: int) -> B1:
+    """Which bars lie in the hour in which gold does not trade, 17:00 to 18:00 New York.
+
+    Friday's counts, with which the weekend begins, and Sunday's, with which it ends: these are the
+    hours in which a clock that is an hour off puts bars. Saturday's belongs to the weekend. Daily
+    bars and others that are longer than the hour never lie in it.
+
+    Args:
+        t_open_ns: (n,) int64, sorted open times UTC.
+        bar_ns: length of a bar.
+
+    Returns:
+        (n,) bool.
+    """
+    made = np.zeros(len(t_open_ns), np.bool_)
+    bar_min = bar_ns // MINUTE_NS
+    if bar_min > OPENS_MIN:
+        return made
+    for rows in stretches(len(made)):
+        wall = _trading_minutes(t_open_ns[rows])
+        sunday = (wall - _SATURDAY_MIN) // DAY_MIN % 7 == 1  # by the trading clock
+        made[rows] = (wall % DAY_MIN + bar_min <= OPENS_MIN) & ~sunday
+    return made
+
+
+def weekend(t_open_ns: I8, bar_ns: int) -> B1:
+    """Which bars lie between Friday 17:00 and Sunday 18:00 New York, the closed hours apart.
+
+    A daily bar lies there if its date by the trading clock is a Saturday or a Sunday: bars that are
+    stamped with midnight UTC or with that of a broker's server have the same date.
+
+    Args:
+        t_open_ns: (n,) int64, sorted open times UTC.
+        bar_ns: length of a bar.
+
+    Returns:
+        (n,) bool.
+    """
+    made = np.empty(len(t_open_ns), np.bool_)
+    daily = bar_ns >= DAY_NS
+    end = 2 * DAY_MIN + (DAY_MIN if daily else OPENS_MIN)
+    for rows in stretches(len(made)):
+        wall = _trading_minutes(t_open_ns[rows])
+        since_friday = (wall - _SATURDAY_MIN) % _WEEK_MIN
+        if daily:
+            made[rows] = since_friday < 2 * DAY_MIN
+        else:
+            made[rows] = since_friday + bar_ns // MINUTE_NS <= end
+    return made if daily else made & ~closed_hour(t_open_ns, bar_ns)
+
+
+def _easter(year: int) -> date:
+    """Easter Sunday of the Gregorian calendar, by the moon's golden number."""
+    golden = year % 19
+    century = year // 100
+    skipped = century - century // 4 - (8 * century + 13) // 25
+    moon = (19 * golden + skipped + 15) % 30
+    moon -= moon // 28 * (1 - 29 // (moon + 1) * ((21 - golden) // 11))
+    weekday = (year + year // 4 + moon + 2 - century + century // 4) % 7
+    march_day = 28 + moon - weekday
+    return date(year, 3, 1) + timedelta(days=march_day - 1)
+
+
+def _observed(day: date) -> date:
+    """The weekday on which a holiday is kept: Friday for a Saturday, Monday for a Sunday."""
+    return day + timedelta(days={_SATURDAY: -1, _SATURDAY + 1: 1}.get(day.weekday(), 0))
+
+
+def _nth(year: int, month: int, weekday: int, n: int) -> date:
+    first = date(year, month, 1)
+    return first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (n - 1))
+
+
+def _year_closed(year: int) -> list[date]:
+    new_year = date(year, 1, 1)
+    kept = [] if new_year.weekday() == _SATURDAY else [_observed(new_year)]
+    return [*kept, _easter(year) - timedelta(days=2), _observed(date(year, 12, 25))]
+
+
+def _year_short(year: int) -> list[date]:
+    thanksgiving = _nth(year, 11, _THURSDAY, 4)
+    return [
+        _nth(year, 1, _MONDAY, 3),  # Martin Luther King
+        _nth(year, 2, _MONDAY, 3),  # Washington's birthday
+        _nth(year, 6, _MONDAY, 1) - timedelta(days=7),  # Memorial Day, the last Monday of May
+        *([_observed(date(year, 6, 19))] if year >= 2021 else []),
+        _observed(date(year, 7, 4)),
+        _nth(year, 9, _MONDAY, 1),  # Labor Day
+        thanksgiving,
+        thanksgiving + timedelta(days=1),
+        date(year, 12, 24),
+        date(year, 12, 26),
+        date(year, 12, 31),
+        date(year, 1, 2),
+    ]
+
+
+@cache
+def _of_year(year: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    closed, short = (
+        tuple((day - _EPOCH).days for day in days)
+        for days in (_year_closed(year), _year_short(year))
+    )
+    return closed, short
+
+
+def holidays(first: int, last: int) -> tuple[list[int], list[int]]:
+    """US holidays around two trading days and between them, as numbers of trading days.
+
+    Returns:
+        Days on which gold does not trade at all: New Year, Good Friday, Christmas.
+        Days that end early or begin late, or on which some feeds are closed; holidays of the first
+        kind may be among them.
+    """
+    years = range(*((_EPOCH + timedelta(days=day)).year + k for day, k in ((first, 0), (last, 1))))
+    found = [_of_year(year) for year in years]
+    return [d for closed, _ in found for d in closed], [d for _, short in found for d in short]
+
+
+def weekday(day: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.integer[Any]]:
+    """(n,) weekdays, 0 for Monday, of (n,) numbers of trading days."""
+    return (day + _THURSDAY) % 7
+
+
+def holiday_hours(t_open_ns: I8, bar_ns: int) -> B1:
+    """Which bars open when gold is closed, or may be, on a US holiday.
+
+    Args:
+        t_open_ns: (n,) int64, sorted open times UTC.
+        bar_ns: length of a bar; of daily bars the date decides.
+
+    Returns:
+        (n,) bool: the whole of the days without gold, of other holidays the late hours, and of
+        these and of the days after holidays the early ones.
+    """
+    if not len(t_open_ns):
+        return np.empty(0, np.bool_)
+    wall = trading_minutes(t_open_ns)
+    day, minute = wall // DAY_MIN, wall % DAY_MIN
+    closed, short = (np.array(d) for d in holidays(int(day[0]), int(day[-1])))
+    is_closed, is_short = np.isin(day, closed), np.isin(day, short)
+    if bar_ns >= DAY_NS:
+        return is_closed | is_short
+    late = is_short & (minute >= EARLIEST_END_MIN)
+    after = is_short | np.isin(day - 1, closed) | np.isin(day - 1, short)
+    return is_closed | late | (after & (minute < LATEST_START_MIN))
