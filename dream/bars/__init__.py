@@ -6,9 +6,11 @@ This module holds what makes a series out of checked columns; it costs numpy alo
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from dream.bars.clocks import trading_clock
 from dream.types import Bars
@@ -16,7 +18,7 @@ from dream.types import Bars
 if TYPE_CHECKING:
     from dream.types import F8, I4, I8, Instrument
 
-__all__ = ["content_hash", "series"]
+__all__ = ["content_hash", "series", "with_atr_m5"]
 
 
 def series(
@@ -43,6 +45,16 @@ def series(
     return Bars(instrument, bar_ns, t_close_ns, minute, day, px, spread, volume)
 
 
+def with_atr_m5(bars: Bars, atr_m5: F8 | None) -> Bars:
+    """The same bars with an average true range of 5-minute bars: (n,) float64, ticks, or none."""
+    if atr_m5 is None:
+        return bars if bars.atr_m5 is None else replace(bars, atr_m5=None, memo={})
+    assert len(atr_m5) == len(bars)
+    atr_m5 = atr_m5.copy()
+    atr_m5.flags.writeable = False
+    return replace(bars, atr_m5=atr_m5, memo={})
+
+
 def content_hash(bars: Bars) -> str:
     """BLAKE2b-256 over everything that can change a run: instrument, bar length and all arrays.
 
@@ -60,4 +72,9 @@ def content_hash(bars: Bars) -> str:
         (bars.volume, "<f8"),
     ):
         digest.update(a.astype(dtype).tobytes())
+    if bars.atr_m5 is not None:
+        known = np.where(
+            np.isnan(bars.atr_m5), np.nan, bars.atr_m5
+        )  # one NaN is as good as another
+        digest.update(b"atr_m5" + known.astype("<f8").tobytes())
     return digest.hexdigest()

@@ -41,7 +41,7 @@ def intraday_momentum(  # noqa: PLR0913 - every number of the rule is a named pa
     Live: close minute = session_to, and for the session's move = last close - first open:
     move > 0, move / range > direction and move / ATR(14, D1) > momentum.
     Stop: low - b, in ticks. Target: close + target_risk * (close - stop).
-    b = 0.25 * ATR(14, M5); on M15 bars alone b = 0.25 * ATR(14, M15) * sqrt(1/3).
+    b = 0.25 * ATR(14, M5); on M15 bars without it b = 0.25 * ATR(14, M15) * sqrt(1/3).
     There is no trigger: the rule is decided at one bar.
 
     Args:
@@ -58,7 +58,7 @@ def intraday_momentum(  # noqa: PLR0913 - every number of the rule is a named pa
 
     Raises:
         SpecInvalid: a parameter is out of range.
-        BarsInvalid: the bars are coarser than 15 minutes.
+        BarsInvalid: the bars are coarser than 15 minutes and have no M5 average.
     """
     check_factors(_NAME, direction=direction, momentum=momentum)
     check_factors(_NAME, stop_atr=stop_atr, m5_factor=m5_factor, target_risk=target_risk)

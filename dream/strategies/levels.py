@@ -27,14 +27,16 @@ _MISSING = read_only(np.array([MISSING], np.int32))
 def stop_room(bars: Bars, stop_atr: float, m5_factor: float) -> tuple[float, F8]:
     """The room under a stop: a share and (n,) float64 the average that it is of, in ticks.
 
-    stop_atr of ATR(14, M5) where the bars are M5 or finer; on M15 alone
+    stop_atr of ATR(14, M5) where the bars are M5 or finer, or carry that average; on M15 alone
     stop_atr * m5_factor of ATR(14, M15).
 
     Raises:
-        BarsInvalid: the bars are coarser than 15 minutes.
+        BarsInvalid: the bars are coarser than 15 minutes and have no M5 average.
     """
     if 5 * MINUTE_NS % bars.bar_ns == 0:
         return float(stop_atr), atr(bars, 5)
+    if bars.atr_m5 is not None:
+        return float(stop_atr), bars.atr_m5
     return stop_atr * m5_factor, atr(bars, 15)
 
 

@@ -46,7 +46,7 @@ def pullback_entry(  # noqa: PLR0913 - every number of the rule is a named param
     under range_atr * ATR(14, D1) has no live bar, nor has one whose dip
     closes at the stop or below.
     Stop: low of the session - b, in ticks. Target: close + target_risk * (close - stop).
-    b = 0.25 * ATR(14, M5); on M15 bars alone b = 0.25 * ATR(14, M15) * sqrt(1/3).
+    b = 0.25 * ATR(14, M5); on M15 bars without it b = 0.25 * ATR(14, M15) * sqrt(1/3).
     Trigger and swing_high are what the next low is measured by; on a live bar, what its own was.
 
     Args:
@@ -65,7 +65,7 @@ def pullback_entry(  # noqa: PLR0913 - every number of the rule is a named param
 
     Raises:
         SpecInvalid: a parameter is out of range.
-        BarsInvalid: the bars are coarser than 15 minutes.
+        BarsInvalid: the bars are coarser than 15 minutes and have no M5 average.
     """
     check_factors(_NAME, range_atr=range_atr, dip_atr=dip_atr, dip_retrace=dip_retrace)
     check_factors(_NAME, stop_atr=stop_atr, m5_factor=m5_factor, target_risk=target_risk)

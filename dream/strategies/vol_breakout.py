@@ -41,7 +41,7 @@ def vol_breakout(  # noqa: PLR0913 - every number of the rule is a named paramet
     Live: session_to < close minute < window_to, range >= range_atr * ATR(14, D1) and
     close > high + break_atr * ATR(14, D1), all of the same trading day's session.
     Stop: low - b. Target: close + target_range * range.
-    b = 0.25 * ATR(14, M5); on M15 bars alone b = 0.25 * ATR(14, M15) * sqrt(1/3).
+    b = 0.25 * ATR(14, M5); on M15 bars without it b = 0.25 * ATR(14, M15) * sqrt(1/3).
 
     Args:
         bars: a series of 15 minutes or finer.
@@ -58,7 +58,7 @@ def vol_breakout(  # noqa: PLR0913 - every number of the rule is a named paramet
 
     Raises:
         SpecInvalid: a parameter is out of range.
-        BarsInvalid: the bars are coarser than 15 minutes.
+        BarsInvalid: the bars are coarser than 15 minutes and have no M5 average.
     """
     check_factors(_NAME, range_atr=range_atr, break_atr=break_atr, target_range=target_range)
     check_factors(_NAME, stop_atr=stop_atr, m5_factor=m5_factor)

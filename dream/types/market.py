@@ -65,6 +65,9 @@ class Bars:
         px: (n, 4) int32, open, high, low, close in ticks.
         spread: (n,) int32, spread of the bar in ticks, 0 where unknown.
         volume: (n,) float64.
+        atr_m5: (n,) float64, ATR(14) in ticks of the 5-minute bars that had ended when the bar
+            closed, NaN before known; None where no finer bars were to be had, and in bars of 5
+            minutes or less, whose own ranges tell it.
         memo: derived arrays, computed once per series by `indicators`; never part of identity.
     """
 
@@ -76,6 +79,7 @@ class Bars:
     px: I4
     spread: I4
     volume: F8
+    atr_m5: F8 | None = None
     memo: dict[str, Any] = field(default_factory=dict[str, Any], repr=False)
 
     def __len__(self) -> int:
@@ -87,7 +91,9 @@ class Bars:
 
     def between(self, a: int, b: int) -> Bars:
         """Bars a ... b - 1 as copies, so that no view leads back to other rows."""
-        arrays = (self.t_close_ns, self.minute, self.day, self.px, self.spread, self.volume)
+        arrays = [self.t_close_ns, self.minute, self.day, self.px, self.spread, self.volume]
+        if self.atr_m5 is not None:
+            arrays.append(self.atr_m5)
         copies: list[Any] = [array[a:b].copy() for array in arrays]
         for array in copies:
             array.flags.writeable = False

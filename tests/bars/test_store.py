@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import stat
-import zlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,24 +15,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dream.bars import clocks, content_hash, series, store, synth
-from dream.errors import BarsInvalid, InputError, SchemaUnknown
+from dream.bars import clocks, content_hash, series, store, synth, with_atr_m5
+from dream.errors import BarsInvalid
 from dream.types import MINUTE_NS, Bars, Instrument
 from tests.bars.files import good_rows, write_csv, write_parquet
+from tests.bars.sameness import FIELDS, same
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FIELDS = ("t_close_ns", "minute", "day", "px", "spread", "volume")
 M15 = 15 * MINUTE_NS
-
-
-def same(a: Bars, b: Bars) -> bool:
-    arrays = all(
-        getattr(a, f).dtype == getattr(b, f).dtype and np.array_equal(getattr(a, f), getattr(b, f))
-        for f in FIELDS
-    )
-    return arrays and (a.instrument, a.bar_ns) == (b.instrument, b.bar_ns)
+PLAIN_HASH = "5efa8a54ab3b7e3f1afeda97bc310ae03c57159325fba7696be53a7b8a816d8c"
+"""Of `synth.make(50, 1)` before bars could carry an average."""
 
 
 @st.composite
@@ -55,28 +47,57 @@ def some_bars(draw: st.DrawFn) -> Bars:
     volume = rng.exponential(1e3, len(steps)) * (rng.random(len(steps)) < 0.8)
     symbol = draw(st.text(min_size=1, max_size=8))
     instrument = Instrument(symbol, *draw(st.tuples(*[st.floats(1e-6, 1e6)] * 5)))
-    return series(instrument, bar_ns, t_open_ns, px, spread, volume)
+    bars = series(instrument, bar_ns, t_open_ns, px, spread, volume)
+    return with_atr_m5(bars, draw(st.sampled_from((None, some_averages(rng, len(bars))))))
 
 
-@given(bars=some_bars(), source_clock=st.text(max_size=8))
+def some_averages(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Unknown at first, and now and then later on."""
+    average = rng.exponential(100.0, n) * (rng.random(n) < 0.9)
+    average[: int(rng.integers(n))] = np.nan
+    average[rng.random(n) < 0.1] = np.nan
+    return average
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=6,
+)
+
+
+@given(
+    bars=some_bars(),
+    source_clock=st.text(max_size=8),
+    provenance=st.lists(st.dictionaries(st.text(max_size=8), JSON, max_size=4), max_size=3),
+)
 def test_what_is_written_is_read_back(
-    tmp_path_factory: pytest.TempPathFactory, bars: Bars, source_clock: str
+    tmp_path_factory: pytest.TempPathFactory,
+    bars: Bars,
+    source_clock: str,
+    provenance: list[dict[str, object]],
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "round.parquet"
-    store.write(bars, path, source_clock=source_clock, force=True)
+    store.write(bars, path, source_clock=source_clock, provenance=provenance, force=True)
     again = store.read(path)
     assert same(again, bars)
     assert content_hash(again) == content_hash(bars)
     assert store.source_clock(path) == source_clock
+    assert store.provenance(path) == tuple(provenance)
 
 
 def test_arrays_are_read_only_and_own_their_data(tmp_path: Path) -> None:
     made = synth.make(200, 1)
     store.write(made, tmp_path / "b.parquet", source_clock="utc")
     plain = write_csv(tmp_path / "b.csv", good_rows())
-    for bars in (made, store.read(tmp_path / "b.parquet"), store.read(plain)):
-        for field in FIELDS:
+    averaged = with_atr_m5(made, np.ones(200))
+    store.write(averaged, tmp_path / "a.parquet", source_clock="utc")
+    files = (tmp_path / "b.parquet", tmp_path / "a.parquet", plain)
+    for bars in (made, averaged, averaged.between(3, 9), *map(store.read, files)):
+        for field in (*FIELDS, "atr_m5"):
             array = getattr(bars, field)
+            if array is None:
+                continue
             assert not array.flags.writeable
             assert array.flags.c_contiguous
             assert array.base is None
@@ -113,6 +134,25 @@ def test_the_hash_sees_every_value() -> None:
     assert content_hash(synth.make(50, 1)) in seen
 
 
+def test_the_hash_sees_the_averages_where_there_are_any() -> None:
+    bars = synth.make(50, 1)
+    # As the dream before had it: bars without averages keep their hash, and runs go on with them.
+    assert content_hash(bars) == PLAIN_HASH
+    average = np.full(50, 7.0)
+    average[:14] = np.nan
+    seen = {PLAIN_HASH, content_hash(with_atr_m5(bars, average))}
+    for row in (14, 49):
+        other = average.copy()
+        other[row] += 1
+        seen.add(content_hash(with_atr_m5(bars, other)))
+    seen.add(content_hash(with_atr_m5(bars, np.zeros(50))))
+    assert len(seen) == 5
+    assert content_hash(with_atr_m5(with_atr_m5(bars, average), None)) == PLAIN_HASH
+    negative = np.copysign(average, -1.0)
+    other = np.where(np.isnan(average), negative, average)  # another NaN says the same
+    assert content_hash(with_atr_m5(bars, other)) in seen
+
+
 def test_the_hash_does_not_depend_on_the_file(tmp_path: Path) -> None:
     rows = good_rows()
     files = [
@@ -137,7 +177,8 @@ def test_the_layout_on_disk(tmp_path: Path) -> None:
     assert str(frame["timestamp"][0]) == "2024-01-01 23:00:00+00:00"
     assert frame["open_ticks"][0] == 206_360
     found = pq.read_metadata(path).metadata
-    assert found[b"dream.schema"] == b"1"
+    assert found[b"dream.schema"] == b"2"
+    assert found[b"dream.provenance"] == b"[]"
     assert found[b"dream.bar_ns"] == b"900000000000"
     assert found[b"dream.source_clock"] == b"utc"
     assert json.loads(found[b"dream.instrument"])["symbol"] == "XAUUSD"
@@ -223,114 +264,3 @@ def test_csv_with_the_marks_of_other_systems(tmp_path: Path) -> None:
         path = tmp_path / "other.csv"
         path.write_bytes(content.encode())
         assert content_hash(store.read(path)) == expected
-
-
-# Damage
-
-
-def relabelled(source: Path, path: Path, **labels: str | None) -> Path:
-    """The file with other metadata; None takes a label away."""
-    table = pq.read_table(source)
-    found = {k.decode(): v.decode() for k, v in pq.read_metadata(source).metadata.items()}
-    found = {k: v for k, v in found.items() if k.startswith("dream.")}
-    found.pop("dream.crc32")
-    for name, value in labels.items():
-        found.pop(f"dream.{name}")
-        if value is not None:
-            found[f"dream.{name}"] = value
-    order = ("schema", "instrument", "bar_ns", "source_clock")
-    said = "\n".join(found.get(f"dream.{name}", "") for name in order)
-    found["dream.crc32"] = f"{zlib.crc32(said.encode()):08x}"
-    with pq.ParquetWriter(path, table.schema) as out:
-        out.write_table(table)
-        out.add_key_value_metadata(found)
-    return path
-
-
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("written") / "b.parquet"
-    store.write(synth.make(300, 1), path, source_clock="utc")
-    return path
-
-
-def test_a_label_that_was_edited_is_noticed(written: Path, tmp_path: Path) -> None:
-    data = written.read_bytes()
-    assert data.count(b'"contract": 100.0') == 1
-    path = tmp_path / "b.parquet"
-    path.write_bytes(data.replace(b'"contract": 100.0', b'"contract": 900.0'))
-    with pytest.raises(BarsInvalid, match="its label is not as it was written"):
-        store.read(path)
-
-
-def test_relabelling_itself_changes_nothing(written: Path, tmp_path: Path) -> None:
-    again = relabelled(written, tmp_path / "b.parquet")
-    assert content_hash(store.read(again)) == content_hash(store.read(written))
-
-
-@pytest.mark.parametrize("version", ["2", "0", "", "one", "1.0"])
-def test_another_schema_is_refused(written: Path, tmp_path: Path, version: str) -> None:
-    path = relabelled(written, tmp_path / "b.parquet", schema=version)
-    with pytest.raises(SchemaUnknown, match=rf"bar schema {version}; this dream knows 1"):
-        store.read(path)
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        {"instrument": None},
-        {"instrument": "{"},
-        {"instrument": "[]"},
-        {"instrument": "[" * 100_000},
-        {"instrument": '{"symbol": "X"}'[:-1] + ', "tick": "cheap"}'},
-        {"instrument": '{"symbol": "X", "tick": NaN}'},
-        {"instrument": '{"symbol": "X", "tick": -0.01}'},
-        {"instrument": '{"symbol": "X", "colour": 1}'},
-        {"bar_ns": None},
-        {"bar_ns": "many"},
-        {"bar_ns": "0"},
-        {"bar_ns": "-900000000000"},
-        {"bar_ns": "900000000001"},
-        {"bar_ns": "9" * 5000},
-        {"source_clock": None},
-    ],
-)
-def test_a_damaged_label_is_refused(
-    written: Path, tmp_path: Path, labels: dict[str, str | None]
-) -> None:
-    with pytest.raises(BarsInvalid):
-        store.read(relabelled(written, tmp_path / "b.parquet", **labels))
-
-
-def test_a_label_on_other_columns_is_refused(written: Path, tmp_path: Path) -> None:
-    labels = pq.read_metadata(written).metadata
-    for change in (
-        pl.col("volume").cast(pl.Float32),
-        pl.when(pl.col("volume") < 0).then(0.0).alias("volume"),
-        pl.lit(1).alias("note"),
-    ):
-        table = pl.read_parquet(written).with_columns(change).to_arrow()
-        path = tmp_path / "b.parquet"
-        with pq.ParquetWriter(path, table.schema) as out:
-            out.write_table(table)
-            out.add_key_value_metadata(labels)
-        with pytest.raises(BarsInvalid, match="columns are not those of schema 1"):
-            store.read(path)
-
-
-def test_flipped_bits_and_cuts_end_in_an_error_or_in_the_same_bars(
-    written: Path, tmp_path: Path
-) -> None:
-    data, rng = written.read_bytes(), random.Random(7)
-    whole = content_hash(store.read(written))
-    for _ in range(400):
-        broken = bytearray(data)
-        broken[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-        path = tmp_path / "b.parquet"
-        path.write_bytes(broken if rng.random() < 0.8 else broken[: rng.randrange(len(data))])
-        try:
-            bars = store.read(path)
-        except InputError as error:
-            assert str(path) in str(error)  # noqa: PT017 - either end is right
-        else:
-            assert content_hash(bars) == whole
