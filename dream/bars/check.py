@@ -6,16 +6,16 @@ Nothing here repairs: the one change that is offered, rounding to the tick grid,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, Literal, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from dream.bars.clocks import DAY_MIN, FIRST_YEAR, LAST_YEAR, iso, trading_clock, year_start_ns
 from dream.errors import BarsInvalid
-from dream.types import F8, I4, I8, MINUTE_NS, Instrument
+from dream.types import F8, I4, I8, MINUTE_NS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,23 +39,6 @@ Fault: TypeAlias = tuple[int, str, str]
 """Index of a wrong row, what was found, what was expected."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What the user says about a file.
-
-    Attributes:
-        instrument: what the prices are of.
-        clock: source clock of stamps without a zone; None where every stamp must carry its own.
-        rounding: whether prices off the tick grid are rounded to it, and counted.
-        spread_unit: unit of the spread column: `price` (quote currency) or `ticks`.
-    """
-
-    instrument: Instrument = field(default_factory=Instrument)
-    clock: str | None = None
-    rounding: bool = False
-    spread_unit: Literal["price", "ticks"] = "price"
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Stamps:
     """Where rows are: the file, the number of the first of them, (n,) int64 open times UTC."""
@@ -73,24 +56,6 @@ class Stamps:
         """Raise BarsInvalid for the earliest of the faults, if there is one."""
         if faults:
             self.refuse(*min(faults, key=itemgetter(0)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Raw:
-    """Rows as a file gives them; nothing is believed yet.
-
-    Attributes:
-        at: the rows' places and open times.
-        px: (n, 4) float64, open, high, low, close in quote currency.
-        spread: (n,) float64, in the unit that the file uses. volume: (n,) float64.
-        unused: names of the file's other columns.
-    """
-
-    at: Stamps
-    px: F8
-    spread: F8
-    volume: F8
-    unused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,54 +90,6 @@ def nanoseconds(values: I8, unit_ns: int, path: str, first_row: int) -> Stamps:
         found = f"the stamp lies outside {FIRST_YEAR} to {LAST_YEAR}"
         refuse(path, first_row + row, found, "correct its year or its unit")
     return Stamps(path, first_row, values * unit_ns)
-
-
-def in_ticks(raw: Raw, reading: Reading) -> Rows:
-    """The rows in whole ticks: floor(price / tick + 0.5).
-
-    Raises:
-        BarsInvalid: a value is missing, infinite, negative or too large, or (unless rounding was
-            asked for) off the tick grid; the first such row is named.
-    """
-    tick = reading.instrument.tick
-    columns = [(PRICES[k], raw.px[:, k], tick) for k in range(4)]
-    columns.append(("spread", raw.spread, tick if reading.spread_unit == "price" else 1.0))
-    whole = np.empty((len(raw.volume), 5))
-    off = np.empty((len(raw.volume), 5), np.bool_)
-    faults = _not_amounts("volume", raw.volume, None)
-    for k, (name, column, unit) in enumerate(columns):
-        faults += _not_amounts(name, column, unit)
-        with np.errstate(invalid="ignore"):  # an infinity is refused below
-            scaled = column / unit
-            whole[:, k] = np.floor(scaled + 0.5)
-            off[:, k] = np.abs(scaled - whole[:, k]) > GRID_TOLERANCE
-        row = _first(off[:, k])
-        if row is not None and not reading.rounding:
-            found = f"{name} {column[row]} is off the tick grid of {unit:g}"
-            faults.append((row, found, ROUND))
-    raw.at.refuse_first(faults)
-    ticks = whole.astype(np.int32)
-    px, spread = np.ascontiguousarray(ticks[:, :4]), ticks[:, 4].copy()
-    return Rows(raw.at, px, spread, raw.volume, int(off.any(axis=1).sum()))
-
-
-def _not_amounts(name: str, column: F8, unit: float | None) -> list[Fault]:
-    """What is missing or negative in a column or, with a unit, beyond int32 ticks."""
-    limit = np.inf if unit is None else MAX_TICKS * unit
-    known = "expected a number" if name in PRICES else "expected a number, 0 where unknown"
-    return [
-        (row, found.format(name=name, value=column[row]), expected)
-        for row, found, expected in (
-            (_first(~np.isfinite(column)), "{name} is missing, NaN or infinite", known),
-            (_first(column < 0), "{name} {value} is negative", MEND),
-            (
-                _first(np.isfinite(column) & (column > limit)),
-                f"{{name}} {{value}} is beyond {MAX_TICKS} ticks of {unit}",
-                "give the right --tick",
-            ),
-        )
-        if row is not None
-    ]
 
 
 def check_rows(rows: Rows, after_ns: int | None = None) -> None:
@@ -226,12 +143,6 @@ def _out_of_order(at: Stamps, after_ns: int | None) -> list[Fault]:
     return [(row, found, "sort the file by time, oldest first")]
 
 
-def steps(t_open_ns: I8) -> dict[int, int]:
-    """How often each distance between neighbouring stamps occurs, in nanoseconds."""
-    distances, counts = np.unique(np.diff(t_open_ns), return_counts=True)
-    return dict(zip(distances.tolist(), counts.tolist(), strict=True))
-
-
 def bar_length(counted: Mapping[int, int], path: str) -> int:
     """The most common distance between neighbouring stamps, the shorter of two equally common ones.
 
@@ -268,29 +179,3 @@ def check_grid(at: Stamps, bar_ns: int) -> None:
     if row is not None:
         found = f"the stamp is off the grid of {bar_ns // MINUTE_NS}-minute bars"
         at.refuse(row, found, f"expected open times that are multiples of the bar length; {MEND}")
-
-
-def check_one_length(at: Stamps, bar_ns: int) -> None:
-    """No run of longer bars among the others, where the bar length was found by counting.
-
-    Raises:
-        BarsInvalid: so many equal steps in a row are bars of another length, not missing bars.
-    """
-    step = np.diff(at.t_open_ns)
-    for length, shortest_min in ((STEPS_OF_ANOTHER_LENGTH, 0), (DAYS_OF_ANOTHER_LENGTH, DAY_MIN)):
-        row = _first_run(step, length, bar_ns, shortest_min * MINUTE_NS)
-        if row is not None:
-            minutes, others = step[row] // MINUTE_NS, bar_ns // MINUTE_NS
-            found = f"bars of {minutes} minutes begin in a file of {others}-minute bars"
-            at.refuse(row, found, "expected one bar length in a file; split it")
-
-
-def _first_run(step: I8, length: int, bar_ns: int, shortest_ns: int) -> int | None:
-    """Where the first `length` equal steps in a row begin that are not the bar length."""
-    if len(step) < length:
-        return None
-    windows = np.lib.stride_tricks.sliding_window_view(step, length)
-    head = step[: len(windows)]
-    candidates = np.flatnonzero((head != bar_ns) & (head >= shortest_ns))
-    equal = (windows[candidates] == windows[candidates, :1]).all(axis=1)
-    return int(candidates[equal.argmax()]) if equal.any() else None

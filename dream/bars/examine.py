@@ -9,7 +9,6 @@ import numpy as np
 
 from dream.bars import closed_hour, quality, zones
 from dream.bars.clocks import iso
-from dream.bars.holes import Holes
 from dream.bars.report import Clocks, listed
 from dream.errors import BarsInvalid, SpecInvalid
 from dream.types import MINUTE_NS
@@ -19,7 +18,9 @@ if TYPE_CHECKING:
 
     from dream.bars.faults import Tally
     from dream.bars.gather import Columns, Mask, Reading
+    from dream.bars.holes import Holes
     from dream.bars.sheet import Layout
+    from dream.types import I8
 
 DATES = "ny+7"
 """The clock of dates alone: they are trading days, which begin at 17:00 New York."""
@@ -53,7 +54,8 @@ class Examination:
         """Counts wrong rows and, unless such are kept, leaves them out.
 
         Args:
-            kind: of the fault. wrong: (n,) mask of the rows.
+            kind: of the fault.
+            wrong: (n,) mask of the rows.
             said: what is said of a row behind its line and time.
             note: said once of all of them.
         """

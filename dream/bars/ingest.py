@@ -42,7 +42,7 @@ def read(source: Path, reading: Reading, reference: Bars | None = None) -> tuple
         market.look(at, reference)
     with source.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    columns, instrument = at.columns, reading.instrument
+    columns, instrument, gaps = at.columns, reading.instrument, at.gaps
     bars = series(
         instrument, at.bar_ns, columns.t_ns, columns.px, columns.spread, columns.volume
     )  # fmt: skip
@@ -61,9 +61,10 @@ def read(source: Path, reading: Reading, reference: Bars | None = None) -> tuple
         from_ns=int(columns.t_ns[0]),
         to_ns=int(columns.t_ns[-1]) + at.bar_ns,
         found=tally.found(),
-        full_days=0 if at.gaps is None else at.gaps.full_days,
-        half_days=0 if at.gaps is None else at.gaps.half_days,
-        missing_days=0 if at.gaps is None else at.gaps.missing_days,
+        days=0 if gaps is None else gaps.days,
+        full_days=0 if gaps is None else gaps.full_days,
+        half_days=0 if gaps is None else gaps.half_days,
+        closed_days=0 if gaps is None else gaps.closed_days,
         unused=opened.layout.unused,
         notes=(*opened.layout.notes, *at.notes),
     )

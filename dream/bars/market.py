@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from dream.bars import closed_hour, plausible, quality, reference, sessions, zones
+from dream.bars.clocks import iso
 from dream.bars.holes import holes
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ def look(at: Examination, known: Bars | None = None) -> None:
 def _clock(at: Examination) -> bool:
     """Whether the hours of the market can be read off the bars by the clock that was given."""
     columns = at.columns
+    if not plausible.metal(at.reading.instrument.symbol):
+        at.notes.append("the closed hour is that of metals: the clock was not judged by it")
+        return True
     clock = zones.parse_clock("utc" if at.clocks.declared == "per-row" else at.clocks.declared)
     seen = closed_hour.look(columns.t_ns, at.bar_ns)
     fits = closed_hour.propose(zones.to_wall(columns.t_ns, clock), at.bar_ns, clock)
@@ -79,14 +83,18 @@ def _made_up(at: Examination) -> None:
     columns, instrument = at.columns, at.reading.instrument
     head = plausible.invented_head(columns.t_ns, columns.px, at.bar_ns)
     if head.rows:
-        mask = np.zeros(len(columns), np.bool_)
-        mask[: head.rows] = True
-        at.take_out("invented_head", mask, f": {head.why}")
+        first = np.zeros(len(columns), np.bool_)
+        first[: head.rows] = True
+        at.take_out("invented_head", first, note="; ".join(head.signs))
     level = plausible.level(columns.t_ns, columns.px, instrument.tick, instrument.symbol)
-    if level.outside:
-        at.tally.add("level", level.outside, (level.first,), level.why)
-    made = plausible.invented(columns.t_ns, columns.px, columns.volume, at.bar_ns)
-    if made.signs:
+    if level.first is not None:
+        row = columns.px[level.first] * instrument.tick
+        when = iso(int(columns.t_ns[level.first]))
+        place = f"line {columns.line[level.first]} ({when}): {row[2]:.10g} to {row[1]:.10g}"
+        like = f"they look like {level.looks_like}" if level.looks_like else ""
+        at.tally.add("level", level.outside, (place,), like)
+    made = plausible.invented(columns.t_ns, columns.px, at.bar_ns)
+    if made.is_invented:
         at.tally.add("invented", len(columns), (), "; ".join(made.signs))
 
 
@@ -99,6 +107,8 @@ def _habits(at: Examination) -> None:
         at.tally.add("stitched", round(stitched.share * len(columns)), (), share)
     flat = quality.flat(columns.px)
     at.tally.add("flat", flat.count, (), f"{flat.share:.1%} of the bars")
+    if flat.nearly_all:
+        at.tally.add("invented", flat.count, (), "most of the bars have no movement at all")
     spreads = quality.spreads(columns.spread)
     if layout.has_spread and spreads.zeros:
         zeros = round(spreads.zeros * len(columns))
@@ -113,7 +123,8 @@ def _habits(at: Examination) -> None:
 
 def _against(at: Examination, known: Bars) -> None:
     columns, tick = at.columns, at.reading.instrument.tick
-    found = reference.shift(columns.t_ns, columns.px[:, 3] * tick, at.bar_ns, known)
+    close = np.asarray(columns.px[:, 3] * tick, np.float64)
+    found = reference.shift(columns.t_ns, close, at.bar_ns, known)
     said = tuple(
         f"{part.first} to {part.last}: {part.shift_min / 60:+g} h, correlation "
         f"{part.correlation:.3f}"

@@ -33,7 +33,7 @@ def read(path: Path, instrument: Instrument) -> tuple[Rows, int]:
         if opened.layout.clock in {"wall", "date"}:
             raise BarsInvalid(
                 f"{path} ({opened.layout.format}): its times carry no zone; import it with "
-                f"dream bars import {path} --clock RULE -o OUT.parquet (--clock utc if they are UTC)"
+                f"dream bars import {path} --clock RULE -o OUT.parquet, --clock utc if they are UTC"
             )
         rows = gather.gather(opened, reading, tally, path)
         at = examine.Examination(path, opened.layout, reading, tally, rows.columns)

@@ -47,7 +47,7 @@ class Report:
             price that was moved to the tick grid.
         bar_ns, from_ns, to_ns: length of a bar, first open, last close.
         found: the faults, each with its action.
-        full_days, half_days, missing_days: trading days, as `holes` counts them.
+        days, full_days, half_days, closed_days: trading days, as `holes.Holes` counts them.
         unused: columns that were not read. notes: what else is worth knowing.
     """
 
@@ -65,9 +65,10 @@ class Report:
     from_ns: int
     to_ns: int
     found: tuple[Found, ...]
+    days: int
     full_days: int
     half_days: int
-    missing_days: int
+    closed_days: int
     unused: tuple[str, ...]
     notes: tuple[str, ...]
 

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dream.bars import check, content_hash, importers, opening, series, with_atr_m5
-from dream.bars.check import Reading, Rows, Stamps
+from dream.bars.check import Rows
 from dream.bars.clocks import iso
 from dream.bars.label import Label, damaged, label_of, metadata
 from dream.errors import BarsInvalid, InputError
@@ -60,14 +60,13 @@ def read(
     from_ns: int | None = None,
     to_ns: int | None = None,
 ) -> Bars:
-    """A bar series from a dream file, or from a plain Parquet or CSV file whose stamps say UTC.
+    """A bar series from a dream file, or from any export whose stamps say what instants they are.
 
     The whole file is checked, then cut.
 
     Args:
-        path: the file. In a plain one: timestamp (open time), open, high, low, close and perhaps
-            volume and spread, prices and spread in quote currency.
-        instrument: what a plain file is of (XAUUSD by default); with a dream file, its symbol and
+        path: the file.
+        instrument: what an export is of (XAUUSD by default); with a dream file, its symbol and
             tick must be those of the file.
         from_ns: leave out bars that open earlier.
         to_ns: leave out bars that close later.
@@ -79,17 +78,15 @@ def read(
     path = Path(path)
     label = _label(path)
     if label is None:
-        reading = Reading(instrument or Instrument())
-        rows, average = _plain(path, reading), None
-        bar_ns, kind = None, reading.instrument
+        from dream.bars import plain  # noqa: PLC0415 - readers of foreign files, only for such
+
+        kind, average = instrument or Instrument(), None
+        rows, bar_ns = plain.read(path, kind)
     else:
         rows, average = _stored(path)
         bar_ns, kind = label.bar_ns, _agreed(label, instrument, path)
     check.check_rows(rows)
     t = rows.at.t_open_ns
-    if bar_ns is None:
-        bar_ns = check.bar_length(check.steps(t), str(path))
-        check.check_one_length(rows.at, bar_ns)
     check.check_grid(rows.at, bar_ns)
     first = 0 if from_ns is None else int(np.searchsorted(t, from_ns))
     end = len(t) if to_ns is None else int(np.searchsorted(t, to_ns - bar_ns, side="right"))
@@ -232,7 +229,7 @@ def _sync_folder(folder: Path) -> None:
 
 def _label(path: Path) -> Label | None:
     """The label of a dream file, None for a plain one."""
-    if importers.sniff(path) != "parquet":
+    if not importers.is_parquet(path):
         return None
     try:
         with opening.parquet(path) as file:
@@ -264,24 +261,6 @@ def _stored(path: Path) -> tuple[Rows, F8 | None]:
         raise damaged(path, "an average true range is negative or infinite")
     at = check.nanoseconds(t, 1, str(path), 1)
     return Rows(at, np.stack(ticks, axis=1), spread, volume), average
-
-
-def _plain(path: Path, reading: Reading) -> Rows:
-    """The rows of a plain file."""
-    chunks: list[Rows] = []
-    count = 0
-    for raw in importers.read(path, None):
-        count += len(raw.at.t_open_ns)
-        opening.check_rows(count, path)
-        chunks.append(check.in_ticks(raw, reading))
-    if not chunks:
-        raise BarsInvalid(f"{path} has no rows; export it again")
-    return Rows(
-        Stamps(str(path), 1, np.concatenate([c.at.t_open_ns for c in chunks])),
-        np.concatenate([c.px for c in chunks]),
-        np.concatenate([c.spread for c in chunks]),
-        np.concatenate([c.volume for c in chunks]),
-    )
 
 
 def _agreed(label: Label, instrument: Instrument | None, path: Path) -> Instrument:

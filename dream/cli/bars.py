@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dream.cli import imports
 from dream.cli.words import bar_file, many
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ To = Annotated[
 
 @app.command()
 def info(
-    file: Annotated[Path, typer.Argument(help="Bar file: Parquet, or CSV with UTC stamps.")],
+    file: Annotated[Path, typer.Argument(help="Bar file, or an export whose stamps say UTC.")],
     from_: From = None,
     to: To = None,
     as_json: AsJson = False,
@@ -91,64 +92,8 @@ def info(
     )
 
 
-@app.command("import")
-def import_(
-    *,
-    source: Annotated[
-        Path, typer.Argument(help="timestamp open high low close [volume] [spread], open times.")
-    ],
-    out: Out,
-    clock: Annotated[str, typer.Option(help="Clock of the stamps in the source: utc.")],
-    tick: Annotated[float, typer.Option(help="Smallest price step.")] = 0.01,
-    symbol: Annotated[str, typer.Option(help="What the prices are of.")] = "XAUUSD",
-    rounding: Annotated[
-        bool, typer.Option("--round", help="Round prices to the tick grid, and count the rows.")
-    ] = False,
-    spread_unit: Annotated[
-        Literal["price", "ticks"], typer.Option(help="Unit of the spread column.")
-    ] = "price",
-    force: Force = False,
-    as_json: AsJson = False,
-) -> None:
-    """Check a Parquet or CSV file and write it as bars.
-
-    A wrong row is refused by its number, and then nothing is written.
-
-    Example: dream bars import gold.csv --clock utc -o gold.parquet
-    """
-    from dream.bars import clocks
-    from dream.bars.check import Reading
-    from dream.bars.importers.ingest import ingest
-    from dream.runs.spec import check_instrument
-    from dream.types import MINUTE_NS, Instrument
-
-    reading = Reading(check_instrument(Instrument(symbol, tick)), clock, rounding, spread_unit)
-    report = ingest(bar_file(source), bar_file(out), reading, force=force)
-    record = {
-        "source": str(source),
-        "file": str(out),
-        "rows_read": report.rows,
-        "rows_kept": report.rows,
-        "rows_dropped": 0,
-        "rows_rounded": report.rows_rounded,
-        "bar_minutes": report.bar_ns // MINUTE_NS,
-        "from": clocks.iso(report.from_ns),
-        "to": clocks.iso(report.to_ns),
-        "columns_unused": list(report.unused),
-    }
-    if as_json:
-        typer.echo(json.dumps(record, allow_nan=False))
-        return
-    _show(
-        ("rows", f"{report.rows:,} read, {report.rows:,} kept, 0 dropped"),
-        ("rounded", f"{many(report.rows_rounded, 'row')} to the tick of {tick:g}"),
-        (
-            "bars",
-            f"{many(report.bar_ns // MINUTE_NS, 'minute')}, {record['from']} to {record['to']}",
-        ),
-        ("not used", ", ".join(report.unused) or "nothing: every column was read"),
-        ("written", out),
-    )
+app.command("import")(imports.import_)
+app.command("check")(imports.check)
 
 
 @app.command()

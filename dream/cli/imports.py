@@ -158,7 +158,7 @@ def check(
         raise typer.Exit(BarsInvalid.exit_code)
 
 
-def _reading(  # noqa: PLR0913, PLR0917 - the options of two commands
+def _reading(
     instrument: dict[str, Any],
     clock: str | None,
     policy: Policy,
@@ -221,22 +221,17 @@ def _print(report: Report) -> None:
     from dream.bars.faults import KINDS
     from dream.types import MINUTE_NS
 
+    clock, days = report.clock, report.days
+    early = f"{report.full_days:,} complete, {report.half_days:,} with an early close"
+    minutes = many(report.bar_ns // MINUTE_NS, "minute")
     lines = [
         ("format", report.format),
-        (
-            "clock",
-            f"{report.clock.declared}; {report.clock.why}"
-            if report.clock.why
-            else report.clock.declared,
-        ),
+        ("clock", f"{clock.declared}; {clock.why}" if clock.why else clock.declared),
         ("rows", f"{report.rows_read:,} read, {report.rows_kept:,} kept"),
-        (
-            "bars",
-            f"{many(report.bar_ns // MINUTE_NS, 'minute')}, {iso(report.from_ns)} to {iso(report.to_ns)}",
-        ),
+        ("bars", f"{minutes}, {iso(report.from_ns)} to {iso(report.to_ns)}"),
         ("prices", f"{report.symbol}, tick {report.tick:g}, {many(report.rounded, 'row')} rounded"),
-        ("days", f"{report.full_days:,} complete, {report.half_days:,} with an early close"),
-        *(("reference", text) for text in report.clock.shifts),
+        ("days", f"{days:,}: {early}; {report.closed_days:,} holidays without a bar"),
+        *(("reference", text) for text in clock.shifts),
         *(("note", text) for text in report.notes),
         ("not used", ", ".join(report.unused) or "nothing: every column was read"),
     ]
