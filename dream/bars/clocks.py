@@ -38,12 +38,8 @@ def year_start_ns(year: int) -> int:
     return (datetime(year, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(seconds=1) * SECOND_NS
 
 
-def _new_york_minutes(t_ns: I8) -> I8:
-    """(n,) minutes of New York's wall clock since 1970-01-01 of (n,) instants."""
-    table = offsets.of_zone(NEW_YORK, int(t_ns.min()), int(t_ns.max()))
-    wall = offsets.to_wall(t_ns, table)
-    wall //= MINUTE_NS
-    return wall
+def _new_york(t_ns: I8) -> offsets.Offsets:
+    return offsets.of_zone(NEW_YORK, int(t_ns.min()), int(t_ns.max()))
 
 
 def trading_clock(t_open_ns: I8, bar_ns: int) -> tuple[I2, I4]:
@@ -57,12 +53,15 @@ def trading_clock(t_open_ns: I8, bar_ns: int) -> tuple[I2, I4]:
         (n,) int16 minutes, counted in the day in which the bar opened: 15 ... 1440 for M15.
         (n,) int32 days since 1970-01-01 of the trading-clock date in which the bar opened.
     """
+    minute, day = np.empty(len(t_open_ns), np.int16), np.empty(len(t_open_ns), np.int32)
     if not len(t_open_ns):
-        return np.empty(0, np.int16), np.empty(0, np.int32)
-    wall = _new_york_minutes(t_open_ns) + NEW_YORK_TO_TRADING_MIN
-    day = wall // DAY_MIN
-    minute = wall - day * DAY_MIN + bar_ns // MINUTE_NS
-    return minute.astype(np.int16), day.astype(np.int32)
+        return minute, day
+    table = _new_york(t_open_ns)
+    for part in offsets.blocks(t_open_ns):
+        wall = offsets.to_wall(t_open_ns[part], table) // MINUTE_NS + NEW_YORK_TO_TRADING_MIN
+        days = wall // DAY_MIN
+        day[part], minute[part] = days, wall - days * DAY_MIN + bar_ns // MINUTE_NS
+    return minute, day
 
 
 def instants(day: I4 | I8, minute: int) -> I8:
@@ -80,8 +79,8 @@ def instants(day: I4 | I8, minute: int) -> I8:
         return np.empty(0, np.int64)
     wall = day.astype(np.int64) * DAY_MIN + minute - NEW_YORK_TO_TRADING_MIN
     near_ns = (wall + 5 * 60) * MINUTE_NS
-    ahead = _new_york_minutes(near_ns) - near_ns // MINUTE_NS
-    return (wall - ahead) * MINUTE_NS
+    ahead_ns = offsets.to_wall(near_ns, _new_york(near_ns)) - near_ns
+    return wall * MINUTE_NS - ahead_ns
 
 
 def iso(t_ns: int) -> str:

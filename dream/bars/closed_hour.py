@@ -18,10 +18,10 @@ import numpy.typing as npt
 
 from dream.bars import zones
 from dream.bars.clocks import NEW_YORK, day_text
+from dream.bars.zones import Clock, Rule
 from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:
-    from dream.bars.zones import Clock
     from dream.types import I8
 
 HALF_MIN: Final = 30
@@ -37,6 +37,7 @@ CLOSED: Final = 34
 OPENING: Final = 12
 """How far before Monday a week begins, on Sunday at 18:00."""
 BLOCK: Final = 1 << 18
+_NEW_YORK: Final = Clock((Rule(NEW_YORK, NEW_YORK, 0),))
 ENOUGH_WEEKS: Final = 3
 """A change of rule is proposed where at least so many weeks speak for either rule."""
 COMMON: Final = (
@@ -134,21 +135,21 @@ def look(t_open_ns: I8, bar_ns: int) -> ClosedHour:
         t_open_ns: (n,) int64, open times UTC, in any order, without flat filler bars.
         bar_ns: length of a bar.
     """
-    new_york = zones.to_wall(t_open_ns, zones.parse_clock(NEW_YORK))
+    new_york = zones.to_wall(t_open_ns, _NEW_YORK)
     halves = count(new_york)
     mondays, bars = weeks_of(halves)
     closed_halves = _closed(halves)
     closed = _by_week(halves, mondays, np.where(closed_halves, halves.counts, 0))
-    filled, empty = days(halves, mondays, np.zeros(1, np.int64))
+    said = _judge(*(day[:, :, 0] for day in days(halves, mondays, np.zeros(1, np.int64))))
     judges = bar_ns <= LONGEST_NS
-    stands = (filled > empty)[:, 0] & judges
+    stands = said.stands & judges
     suspect = closed_halves & (halves.counts > 0)
     suspect &= ~np.isin(_monday(halves), mondays[stands])
     return ClosedHour(
         mondays,
         bars,
         closed,
-        ((filled + empty)[:, 0] > 0) & judges,
+        (said.clear | said.stands) & judges,
         stands,
         _where(new_york, halves, suspect) if judges else np.empty(0, np.int64),
     )
@@ -166,7 +167,8 @@ def propose(wall_ns: I8, bar_ns: int, declared: Clock) -> Proposal:
         return Proposal((), 0, None, "bars of more than an hour say nothing of the clock")
     halves = count(wall_ns)
     mondays, _ = weeks_of(halves)
-    tried = list(dict.fromkeys((declared, *_candidates(halves, bar_ns))))
+    others = (c for c in _candidates(halves, bar_ns) if c.moves != declared.moves)
+    tried = [declared, *others]
     weeks = _try(halves, mondays, tried)
     if not weeks.clear.any():
         return Proposal((), 0, None, _nothing(halves, mondays))
@@ -219,23 +221,26 @@ def weeks_of(halves: Halves) -> tuple[I8, I8]:
     return mondays, _by_week(halves, mondays, halves.counts)
 
 
-def days(halves: Halves, mondays: I8, ahead: I8) -> tuple[I8, I8]:
+def days(halves: Halves, mondays: I8, ahead: I8) -> tuple[Bits, Bits]:
     """What the days say of clocks that are (k,) `ahead` half hours ahead of New York.
 
     Returns:
-        (w, k) days of each week on which the closed hour is filled, and on which it is empty
-        between two hours with bars; Friday, which has no evening, is not asked.
+        (w, 4, k) bool, whether the closed hour is filled on Monday to Thursday of each week, and
+        whether it is empty between two hours with bars. Friday, which has no evening, is not asked.
     """
     pad = 2 * WEEK  # more than a clock can be ahead of another
     hours = np.pad(halves.counts, pad)
     hours = hours[:-1] + hours[1:]
-    closed = mondays[:, None, None] * DAY + np.arange(4)[:, None] * DAY + CLOSED + ahead
-    closed += pad - halves.first
+    closed = _evenings(mondays)[:, :, None] + ahead + (pad - halves.first)
     closed = np.clip(closed, 2, len(hours) - 3)
     before, inside, after = hours[closed - 2], hours[closed], hours[closed + 2]
     filled = inside * 3 > np.maximum(before, after)
-    empty = ~filled & (before > 0) & (after > 0)
-    return filled.sum(axis=1), empty.sum(axis=1)
+    return filled, ~filled & (before > 0) & (after > 0)
+
+
+def _evenings(mondays: I8) -> I8:
+    """(w, 4) 17:00 of Monday to Thursday, in half hours since 1970."""
+    return (mondays[:, None] + np.arange(4)) * DAY + CLOSED
 
 
 def _where(wall_ns: I8, halves: Halves, wanted: Bits) -> I8:
@@ -251,7 +256,7 @@ def _where(wall_ns: I8, halves: Halves, wanted: Bits) -> I8:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Weeks:
-    """(w, k) what each week says of each clock tried."""
+    """(w, ...) weeks that stand in the closed hour, and weeks that leave it empty."""
 
     stands: Bits
     clear: Bits
@@ -262,8 +267,9 @@ def _candidates(halves: Halves, bar_ns: int) -> list[Clock]:
     texts = list[str](COMMON)
     for minutes in range(-12 * 60, 14 * 60 + 1, HALF_MIN):
         hour, minute = divmod(abs(minutes), 60)
-        texts.append(f"fixed:{'-' if minutes < 0 else '+'}{hour:02d}:{minute:02d}")
-    clocks = [zones.parse_clock(text) for text in texts]
+        if minutes:
+            texts.append(f"fixed:{'-' if minutes < 0 else '+'}{hour:02d}:{minute:02d}")
+    clocks = [zones.parse_clock(text) for text in dict.fromkeys(texts)]
     if bar_ns < LONGEST_NS:
         return clocks
     even = halves.first % 2
@@ -277,20 +283,19 @@ def _candidates(halves: Halves, bar_ns: int) -> list[Clock]:
 
 
 def _try(halves: Halves, mondays: I8, tried: list[Clock]) -> _Weeks:
-    midweek = (mondays * DAY + 5 * DAY // 2) * HALF_NS
-    new_york = zones.to_wall(midweek, zones.parse_clock(NEW_YORK))
-    ahead = [(zones.to_wall(midweek, clock) - new_york) // HALF_NS for clock in tried]
-    return _ahead(halves, mondays, np.stack(ahead, axis=1))
+    evenings = (_evenings(mondays) * HALF_NS).ravel()
+    t_ns = zones.to_utc(evenings, _NEW_YORK).t_ns
+    ahead = [(zones.to_wall(t_ns, clock) - evenings) // HALF_NS for clock in tried]
+    offsets, column = np.unique(np.stack(ahead, axis=1), return_inverse=True)
+    column = column.reshape(len(mondays), 4, len(tried))
+    week, day = np.arange(len(mondays))[:, None, None], np.arange(4)[:, None]
+    return _judge(*(said[week, day, column] for said in days(halves, mondays, offsets)))
 
 
-def _ahead(halves: Halves, mondays: I8, ahead: I8) -> _Weeks:
-    """(w, k) half hours ahead of New York, by week."""
-    offsets, column = np.unique(ahead, return_inverse=True)
-    filled, empty = days(halves, mondays, offsets)
-    row = np.arange(len(mondays))[:, None]
-    column = column.reshape(ahead.shape)
-    stands = filled > empty
-    return _Weeks(stands[row, column], (~stands & (empty > 0))[row, column])
+def _judge(filled: Bits, empty: Bits) -> _Weeks:
+    """Weeks by the majority of their days, from (w, 4, ...) what the days say."""
+    against, in_favour = filled.sum(axis=1), empty.sum(axis=1)
+    return _Weeks(against > in_favour, (in_favour > 0) & (in_favour >= against))
 
 
 def _changing(tried: list[Clock], mondays: I8, weeks: _Weeks) -> Proposal:
@@ -347,7 +352,7 @@ def _nearest(tried: list[Clock], weeks: _Weeks) -> Proposal:
 def _nothing(halves: Halves, mondays: I8) -> str:
     """What is said where no clock sees an empty hour between two with bars."""
     filled, _ = days(halves, mondays, np.arange(DAY))
-    if filled.any(axis=0).all():
+    if filled.any(axis=(0, 1)).all():
         return "no hour is empty: the bars fill all 24 hours of the day"
     return "no week shows an empty hour between two hours with bars"
 

@@ -107,14 +107,15 @@ def _changes(zone: str, year: int) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def _blocks(values: I8) -> Iterator[slice]:
+def blocks(values: I8) -> Iterator[slice]:
+    """The slices of (n,) values that are worked on at a time."""
     return (slice(k, k + _BLOCK) for k in range(0, len(values), _BLOCK))
 
 
 def to_wall(t_ns: I8, offsets: Offsets) -> I8:
     """(n,) int64 wall times of (n,) int64 instants, in any order."""
     wall = np.empty_like(t_ns)
-    for part in _blocks(t_ns):
+    for part in blocks(t_ns):
         block = t_ns[part]
         ends = np.searchsorted(offsets.from_ns, (block.min(), block.max()), side="right")
         if ends[0] == ends[1]:
@@ -143,7 +144,7 @@ def to_utc(wall_ns: I8, offsets: Offsets) -> Converted:
     skips = np.append(np.diff(offsets.ahead_ns) > 0, False)
     t_ns = np.empty_like(wall_ns)
     missing, doubled = (np.zeros(len(wall_ns), np.bool_) for _ in range(2))
-    for part in _blocks(wall_ns):
+    for part in blocks(wall_ns):
         block = wall_ns[part]
         last = block.max()
         ends = np.searchsorted(end, (block.min(), last), side="right")

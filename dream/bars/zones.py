@@ -88,6 +88,11 @@ class Clock:
         )
         return self.rules[0].text + "".join(later)
 
+    @property
+    def moves(self) -> tuple[object, ...]:
+        """Equal for clocks that show the same times under two names, such as utc and per-row."""
+        return tuple((rule.zone, rule.ahead_min) for rule in self.rules), self.days
+
 
 def parse_clock(text: str) -> Clock:
     """A clock from words such as `ny+7` or `eet-eu,ny+7@2021-01-04`.

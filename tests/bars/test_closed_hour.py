@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -145,6 +145,20 @@ def test_a_year_tells_all_rules_apart(text: str, bar_min: int) -> None:
     assert text in found.why
 
 
+@given(
+    st.sampled_from([*closed_hour.COMMON, "fixed:-11:30", "fixed:+14:00", "fixed:+09:00"]),
+    st.integers(0, 1_300),
+    st.integers(1, 40),
+    st.sampled_from([15, 60]),
+)
+def test_the_right_rule_always_fits(text: str, first: int, weeks: int, bar_min: int) -> None:
+    sunday = (date(2005, 1, 2) + timedelta(weeks=first)).isoformat()
+    wall = in_clock(gold(sunday, weeks, bar_min), text)
+    found = closed_hour.propose(wall, bar_min * MINUTE_NS, UTC_CLOCK)
+    assert text in found.fits
+    assert found.weeks == weeks
+
+
 @pytest.mark.parametrize("bar_min", [5, 30, 60])
 def test_rules_that_stay_the_same_have_two_names(bar_min: int) -> None:
     wall = in_clock(gold("2023-01-01", 53, bar_min), "Asia/Kolkata")
@@ -159,6 +173,12 @@ def test_three_winter_weeks_leave_it_open() -> None:
     assert "cannot be told apart on this range" in found.why
     declared = closed_hour.propose(wall, 15 * MINUTE_NS, zones.parse_clock("Europe/Sofia"))
     assert declared.fits == ("Europe/Sofia", "eet-eu", "ny+7", "fixed:+02:00")
+
+
+def test_one_clock_is_not_proposed_under_two_names() -> None:
+    t_ns = gold("2023-01-01", 53, 15)
+    found = closed_hour.propose(t_ns, 15 * MINUTE_NS, zones.parse_clock("per-row"))
+    assert found.fits == ("per-row",)
 
 
 @pytest.mark.parametrize(
