@@ -14,12 +14,11 @@ from dream.bars.clocks import DAY_MIN, SECOND_NS
 from dream.bars.sessions import (
     EARLIEST_END_MIN,
     STRETCH,
-    closed_hour,
+    closed_times,
     holiday_hours,
     holidays,
     stretches,
     trading_minutes,
-    weekend,
 )
 from dream.types import MINUTE_NS
 
@@ -135,7 +134,7 @@ def filler(t_open_ns: I8, px: I4, volume: F8, bar_ns: int, *, has_volume: bool) 
     if known:
         at = at[volume[at] == 0]
     t = t_open_ns[at]
-    closed = closed_hour(t, bar_ns) | weekend(t, bar_ns)
+    closed = np.logical_or(*closed_times(t, bar_ns))
     if known:
         closed |= holiday_hours(t, bar_ns)
     made = np.zeros(len(t_open_ns), np.bool_)
@@ -256,16 +255,17 @@ def off_grid(t_open_ns: I8, bar_ns: int) -> B1:
     Returns:
         (n,) bool.
     """
-    by_utc = np.empty(len(t_open_ns), np.bool_)
     if bar_ns >= DAY_MIN * MINUTE_NS:
         date = trading_minutes(t_open_ns) // DAY_MIN
         return np.append(False, date[1:] == date[:-1])[: len(date)]
+    by_utc, by_day = (np.empty(len(t_open_ns), np.bool_) for _ in range(2))
     for rows in stretches(len(by_utc)):
         by_utc[rows] = t_open_ns[rows] % bar_ns != 0
     if not by_utc.any():
         return by_utc
-    by_day = trading_minutes(t_open_ns) % (bar_ns // MINUTE_NS) != 0
-    by_day |= t_open_ns % MINUTE_NS != 0
+    for rows in stretches(len(by_utc)):
+        minute = trading_minutes(t_open_ns[rows])
+        by_day[rows] = (minute % (bar_ns // MINUTE_NS) != 0) | (t_open_ns[rows] % MINUTE_NS != 0)
     return min(by_utc, by_day, key=np.count_nonzero)
 
 

@@ -35,9 +35,6 @@ STRETCH: Final = 1 << 16
 """Rows that are worked on at a time: their temporaries stay in the processor's cache."""
 _SAME_OFFSET_NS: Final = 100 * DAY_NS
 """New York has kept every offset for longer than this, so that two equal ones have none between."""
-_WEEK_MIN: Final = 7 * DAY_MIN
-_SATURDAY_MIN: Final = 2 * DAY_MIN
-"""From Thursday 1970-01-01 to the first Saturday."""
 _EPOCH: Final = date(1970, 1, 1)
 _MONDAY, _THURSDAY, _SATURDAY = 0, 3, 5
 WEEKDAYS: Final = 5
@@ -84,15 +81,7 @@ def closed_hour(t_open_ns: I8, bar_ns: int) -> B1:
     Returns:
         (n,) bool.
     """
-    made = np.zeros(len(t_open_ns), np.bool_)
-    bar_min = bar_ns // MINUTE_NS
-    if bar_min > OPENS_MIN:
-        return made
-    for rows in stretches(len(made)):
-        wall = _trading_minutes(t_open_ns[rows])
-        sunday = (wall - _SATURDAY_MIN) // DAY_MIN % 7 == 1  # by the trading clock
-        made[rows] = (wall % DAY_MIN + bar_min <= OPENS_MIN) & ~sunday
-    return made
+    return closed_times(t_open_ns, bar_ns)[0]
 
 
 def weekend(t_open_ns: I8, bar_ns: int) -> B1:
@@ -108,17 +97,28 @@ def weekend(t_open_ns: I8, bar_ns: int) -> B1:
     Returns:
         (n,) bool.
     """
-    made = np.empty(len(t_open_ns), np.bool_)
-    daily = bar_ns >= DAY_NS
-    end = 2 * DAY_MIN + (DAY_MIN if daily else OPENS_MIN)
-    for rows in stretches(len(made)):
-        wall = _trading_minutes(t_open_ns[rows])
-        since_friday = (wall - _SATURDAY_MIN) % _WEEK_MIN
-        if daily:
-            made[rows] = since_friday < 2 * DAY_MIN
-        else:
-            made[rows] = since_friday + bar_ns // MINUTE_NS <= end
-    return made if daily else made & ~closed_hour(t_open_ns, bar_ns)
+    return closed_times(t_open_ns, bar_ns)[1]
+
+
+def closed_times(t_open_ns: I8, bar_ns: int) -> tuple[B1, B1]:
+    """`closed_hour` and `weekend` at once; no bar lies in both."""
+    hour, end = np.zeros(len(t_open_ns), np.bool_), np.zeros(len(t_open_ns), np.bool_)
+    bar_min = bar_ns // MINUTE_NS
+    for rows in stretches(len(hour)):
+        wall = _trading_minutes(t_open_ns[rows]).astype(np.int32)
+        day = wall // DAY_MIN
+        minute = wall - day * DAY_MIN
+        since_monday = day + _THURSDAY
+        since_monday -= since_monday // 7 * 7
+        if bar_min >= DAY_MIN:
+            end[rows] = since_monday >= _SATURDAY
+            continue
+        # By the trading clock Saturday begins with Friday's closed hour.
+        hour[rows] = (minute + bar_min <= OPENS_MIN) & (since_monday <= _SATURDAY)
+        to_monday = (7 - since_monday) * DAY_MIN - minute
+        inside = (since_monday >= _SATURDAY) & (bar_min <= to_monday + OPENS_MIN)
+        end[rows] = inside & ~hour[rows]
+    return hour, end
 
 
 def _easter(year: int) -> date:
@@ -168,7 +168,7 @@ def _year_short(year: int) -> list[date]:
 
 
 @cache
-def _of_year(year: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _holidays_of(year: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     closed, short = (
         tuple((day - _EPOCH).days for day in days)
         for days in (_year_closed(year), _year_short(year))
@@ -177,15 +177,15 @@ def _of_year(year: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def holidays(first: int, last: int) -> tuple[list[int], list[int]]:
-    """US holidays around two trading days and between them, as numbers of trading days.
+    """US holidays of the years from one trading day to another, as numbers of trading days.
 
     Returns:
         Days on which gold does not trade at all: New Year, Good Friday, Christmas.
         Days that end early or begin late, or on which some feeds are closed; holidays of the first
         kind may be among them.
     """
-    years = range(*((_EPOCH + timedelta(days=day)).year + k for day, k in ((first, 0), (last, 1))))
-    found = [_of_year(year) for year in years]
+    from_year, to_year = ((_EPOCH + timedelta(days=day)).year for day in (first - 1, last))
+    found = [_holidays_of(year) for year in range(from_year, to_year + 1)]
     return [d for closed, _ in found for d in closed], [d for _, short in found for d in short]
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dream.bars import sessions
+from dream.bars import sessions, synth
 from dream.bars.clocks import day_text, trading_clock
 
 MINUTE_NS = 60 * 10**9
@@ -124,3 +124,10 @@ def test_short_days() -> None:
 def test_the_moon(good_friday: str) -> None:
     day = number(good_friday)
     assert day in sessions.holidays(day, day)[0]
+
+
+def test_days_without_gold_agree_with_those_of_the_generator() -> None:
+    closed, _ = sessions.holidays(number("1950-01-02"), number("2098-06-01"))
+    made, _ = synth._holidays(1950, 2098)
+    weekdays = {int(d) for d in made if sessions.weekday(d) < sessions.WEEKDAYS}
+    assert set(closed) == weekdays
