@@ -85,7 +85,7 @@ def append(old: Bars, new: Bars, *, earlier: bool = False) -> Appended:
             prices in the new one; the first such bar is shown.
     """
     _check_kind(old, new)
-    i, j = _common(old.t_close_ns, new.t_close_ns)
+    i, j = _in_both(old.t_close_ns, new.t_close_ns)
     differ = np.flatnonzero((old.px[i] != new.px[j]).any(axis=1))
     if len(differ):
         _refuse(old, new, (i, j), differ)
@@ -133,7 +133,7 @@ def _check_kind(old: Bars, new: Bars) -> None:
         )
 
 
-def _common(a: I8, b: I8) -> tuple[I8, I8]:
+def _in_both(a: I8, b: I8) -> tuple[I8, I8]:
     """Rows of equal values in two increasing arrays."""
     at = np.minimum(np.searchsorted(b, a), len(b) - 1)
     rows = np.flatnonzero(b[at] == a)
@@ -172,7 +172,7 @@ def _prices(bars: Bars, row: int) -> str:
 def _shift(old: Bars, new: Bars) -> int:
     """Hours by which the new series is to be moved so that most bars agree, 0 where none do."""
     for hours in sorted(range(-SHIFTS_H, SHIFTS_H + 1), key=abs):
-        i, j = _common(old.t_close_ns, new.t_close_ns + hours * 60 * MINUTE_NS)
+        i, j = _in_both(old.t_close_ns, new.t_close_ns + hours * 60 * MINUTE_NS)
         if len(i) > 1 and (old.px[i] == new.px[j]).all(axis=1).mean() > 0.9:
             return hours
     return 0

@@ -105,7 +105,7 @@ def test_the_made_up_calendar_is_the_real_one(real: Bars) -> None:
 
 
 def test_the_figures_that_the_generator_is_held_to(real_bars_path: Path) -> None:
-    """Those of test_synth.py, measured on the data themselves."""
+    """Those of test_calibration.py, measured on the data themselves."""
     bars = store.read(
         real_bars_path,
         from_ns=clocks.parse_instant("2024-01-01"),

@@ -1,6 +1,6 @@
-"""Synthetic bars against figures measured on real ones (XAUUSD M15, January 2024 to March 2026).
+"""Synthetic bars: valid, the same from the same arguments, and of the market's calendar.
 
-The figures stand here as numbers; test_real.py measures some of them again where the data lie.
+Their figures are held against real ones in test_calibration.py.
 """
 
 from __future__ import annotations
@@ -18,32 +18,7 @@ from dream.bars import check, clocks, content_hash, synth
 from dream.errors import SpecInvalid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dream.types import F8, Bars
-
-SEEDS = range(10)
-REAL_BARS = 53_119
-
-
-@pytest.fixture(scope="module")
-def sample() -> list[Bars]:
-    return [synth.make(REAL_BARS, seed) for seed in SEEDS]
-
-
-def in_session(bars: Bars) -> F8:
-    """Close-to-close returns in basis points, gaps left out."""
-    r = np.diff(np.log(bars.px[:, 3])) * 1e4
-    return r[np.diff(bars.t_close_ns) == bars.bar_ns]
-
-
-def lag(x: F8, k: int) -> float:
-    x = x - x.mean()
-    return float((x[:-k] * x[k:]).mean() / (x * x).mean())
-
-
-def typical(values: list[float]) -> float:
-    return float(np.median(values))
+    from dream.types import Bars
 
 
 def test_the_same_arguments_give_the_same_bars() -> None:
@@ -176,121 +151,3 @@ def test_easter_over_a_century() -> None:
         days = days_of(synth.make(400, 1, start_ns=start))
         assert (day - timedelta(days=1)).isoformat() in days
         assert text not in days
-
-
-# The statistics
-
-
-@pytest.mark.parametrize(
-    ("figure", "real", "tolerance"),
-    [
-        (np.std, 13.31, 0.20),
-        (lambda r: np.abs(r).mean(), 7.92, 0.12),
-        (lambda r: np.median(np.abs(r)), 4.95, 0.12),
-        (lambda r: np.quantile(np.abs(r), 0.90), 17.3, 0.15),
-        (lambda r: np.quantile(np.abs(r), 0.99), 49.4, 0.20),
-        (lambda r: np.quantile(np.abs(r), 0.999), 109.1, 0.30),
-        (lambda r: lag(np.abs(r), 1), 0.366, 0.25),
-        (lambda r: lag(np.abs(r), 4), 0.306, 0.25),
-        (lambda r: lag(np.abs(r), 16), 0.206, 0.35),
-        (lambda r: lag(np.abs(r), 92), 0.232, 0.25),
-    ],
-)
-def test_returns(
-    sample: list[Bars], figure: Callable[[F8], float], real: float, tolerance: float
-) -> None:
-    made = typical([figure(in_session(bars)) for bars in sample])
-    assert made == pytest.approx(real, rel=tolerance)
-
-
-def test_returns_have_no_memory_and_little_drift(sample: list[Bars]) -> None:
-    for k in (1, 2, 4, 8):
-        assert abs(typical([lag(in_session(bars), k) for bars in sample])) < 0.02
-    drift = np.mean([in_session(bars).mean() for bars in sample])
-    assert 0.0 < drift < 0.25  # real: 0.121 basis points a bar
-
-
-def test_ranges(sample: list[Bars]) -> None:
-    wide = [(b.px[:, 1] - b.px[:, 2]) / b.px[:, 0] * 1e4 for b in sample]
-    for q, real in ((0.05, 4.36), (0.25, 7.93), (0.5, 11.99), (0.75, 18.8), (0.95, 39.5)):
-        assert typical([float(np.quantile(x, q)) for x in wide]) == pytest.approx(real, rel=0.15)
-
-
-def test_the_profile_of_the_day(sample: list[Bars]) -> None:
-    """Mean range by 15 minutes of New York's day, a few slots of it; the peak is at 09:30."""
-    real = {
-        "18:00": 22.8, "20:00": 20.9, "21:00": 22.1, "23:45": 9.95, "02:00": 16.7, "04:00": 17.3,
-        "07:00": 15.6, "08:30": 29.7, "09:30": 32.2, "10:00": 31.2, "12:00": 17.9, "14:00": 14.9,
-        "16:45": 9.15,
-    }  # fmt: skip
-    opens = np.concatenate([b.minute for b in sample]) - 15
-    wide = np.concatenate([(b.px[:, 1] - b.px[:, 2]) / b.px[:, 0] * 1e4 for b in sample])
-    means = {m: float(wide[opens == m].mean()) for m in range(60, 1440, 15)}
-    for text, expected in real.items():
-        hour, minute = map(int, text.split(":"))
-        assert means[(hour * 60 + minute + 420) % 1440] == pytest.approx(expected, rel=0.25), text
-    assert max(means, key=lambda m: means[m]) == 9 * 60 + 30 + 420
-
-
-def test_the_shape_of_a_bar(sample: list[Bars]) -> None:
-    o, h, l, c = np.concatenate([b.px for b in sample]).T.astype(np.float64)
-    wide = np.maximum(h - l, 1)
-    body, upper, lower = (
-        np.abs(c - o) / wide,
-        (h - np.maximum(o, c)) / wide,
-        (np.minimum(o, c) - l) / wide,
-    )
-    assert body.mean() == pytest.approx(0.455, abs=0.02)
-    assert body.std() == pytest.approx(0.261, abs=0.02)
-    assert upper.mean() == pytest.approx(0.265, abs=0.02)
-    assert lower.mean() == pytest.approx(0.280, abs=0.02)
-    assert np.corrcoef(upper, lower)[0, 1] == pytest.approx(-0.234, abs=0.05)
-    assert (upper == 0).mean() == pytest.approx(0.030, abs=0.01)
-    assert (lower == 0).mean() == pytest.approx(0.031, abs=0.01)
-    assert (c > o).mean() == pytest.approx(0.514, abs=0.02)
-    seen = (c != o) & (h > l)
-    logs = np.corrcoef(np.log((h - l)[seen]), np.log(np.abs(c - o)[seen]))
-    assert logs[0, 1] == pytest.approx(0.669, abs=0.06)
-
-
-def test_opens_and_gaps(sample: list[Bars]) -> None:
-    daily, weekend, inside = [], [], []
-    for b in sample:
-        minutes = np.diff(b.t_close_ns) // (60 * 10**9)
-        jump = b.px[1:, 0] - b.px[:-1, 3]
-        gap = np.abs(np.log(b.px[1:, 0] / b.px[:-1, 3])) * 1e4
-        inside.append(np.abs(jump[minutes == 15]))
-        daily.append(gap[minutes == 75])
-        weekend.append(gap[minutes > 2800])
-    ticks = np.concatenate(inside)
-    assert (ticks == 0).mean() == pytest.approx(0.380, abs=0.01)
-    assert [np.quantile(ticks, q) for q in (0.5, 0.75)] == pytest.approx([1, 3], abs=1)
-    assert np.quantile(ticks, 0.99) == pytest.approx(21, abs=3)
-    day, week = np.concatenate(daily), np.concatenate(weekend)
-    assert np.median(day) == pytest.approx(1.72, rel=0.2)
-    assert np.quantile(day, 0.99) == pytest.approx(25.5, rel=0.35)
-    assert np.median(week) == pytest.approx(6.6, rel=0.25)
-    assert np.quantile(week, 0.95) == pytest.approx(65, rel=0.35)
-
-
-def test_volume_follows_range(sample: list[Bars]) -> None:
-    related = []
-    for b in sample:
-        wide = np.maximum(b.px[:, 1] - b.px[:, 2], 1) / b.px[:, 0]
-        related.append(float(np.corrcoef(np.log(b.volume), np.log(wide))[0, 1]))
-    assert typical(related) == pytest.approx(0.73, abs=0.06)
-    assert typical([float(np.median(b.volume)) for b in sample]) == pytest.approx(2060, rel=0.25)
-
-
-def test_spreads(sample: list[Bars]) -> None:
-    spread = np.concatenate([b.spread for b in sample])
-    opens = np.concatenate([b.minute for b in sample]) - 15
-    middle = spread[(opens > 120) & (opens < 1380)]
-    low, median, high = np.quantile(middle, (0.05, 0.5, 0.95))
-    assert low >= 14
-    assert median == 22
-    assert high <= 35
-    start = spread[opens < 90]
-    assert 1.6 < np.quantile(start, 0.95) / median < 3.0  # as real feeds do after 18:00 New York
-    wider = synth.make(2_000, 1, spread_ticks=44).spread.mean() / synth.make(2_000, 1).spread.mean()
-    assert wider == pytest.approx(2.0, rel=0.02)
