@@ -18,7 +18,7 @@ from dream.types import Bars
 if TYPE_CHECKING:
     from dream.types import F8, I4, I8, Instrument
 
-__all__ = ["content_hash", "series", "with_atr_m5"]
+__all__ = ["adopt", "content_hash", "series", "with_atr_m5"]
 
 
 def series(
@@ -37,9 +37,15 @@ def series(
     Returns:
         A read-only series that owns its arrays.
     """
+    return adopt(instrument, bar_ns, t_open_ns, px.copy(), spread.copy(), volume.copy())
+
+
+def adopt(
+    instrument: Instrument, bar_ns: int, t_open_ns: I8, px: I4, spread: I4, volume: F8
+) -> Bars:
+    """`series` of prices, spreads and volumes that nobody else holds: they are not copied."""
     minute, day = trading_clock(t_open_ns, bar_ns)
     t_close_ns = t_open_ns + bar_ns
-    px, spread, volume = px.copy(), spread.copy(), volume.copy()
     for a in (t_close_ns, minute, day, px, spread, volume):
         a.flags.writeable = False
     return Bars(instrument, bar_ns, t_close_ns, minute, day, px, spread, volume)

@@ -65,7 +65,7 @@ class Examination:
         places = (f"line {columns.line[r]} ({iso(int(columns.t_ns[r]))}){said}" for r in rows)
         self.tally.add(kind, len(rows), places, note)
         if self.tally.policy.of(kind) != "keep":
-            self.columns.take(~wrong)
+            self.columns.leave_out(wrong)
 
 
 def order(at: Examination) -> None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     Mask = npt.NDArray[np.bool_]
 
+DECIMALS_EVERY: Final = 8
+"""Of prices on the tick grid only some rows are asked for their decimals, of others all."""
 HOPELESS: Final = 1_000
 """After so many rows that cannot be read and no other, a file is not what it was taken for."""
 
@@ -68,8 +70,22 @@ class Columns:
     def __len__(self) -> int:
         return len(self.t_ns)
 
+    def leave_out(self, wrong: Mask) -> None:
+        """Leaves rows out; one column at a time to save memory, and none is copied for an end."""
+        rows = np.flatnonzero(wrong)
+        if not len(rows):
+            return
+        first, last = int(rows[0]), int(rows[-1])
+        is_one_run = last - first + 1 == len(rows)
+        if is_one_run and last + 1 == len(self):
+            self.take(slice(0, first))
+        elif is_one_run and first == 0:
+            self.take(slice(last + 1, None))
+        else:
+            self.take(~wrong)
+
     def take(self, rows: Any) -> None:
-        """Keeps these rows, a mask, a slice or indices; one column at a time to save memory."""
+        """Keeps these rows, a mask, a slice or indices."""
         self.line = self.line[rows]
         self.t_ns = self.t_ns[rows]
         self.px = self.px[rows]
@@ -147,7 +163,7 @@ def _points_to_ticks(columns: Columns, point: float, instrument: Instrument, tal
         tally.add("amount", len(rows), (f"line {columns.line[r]}: spread" for r in rows))
     columns.spread = np.minimum(ticks, MAX_TICKS).astype(np.int32)
     if wrong.any():
-        columns.take(~wrong)
+        columns.leave_out(wrong)
 
 
 class _Shelf:
@@ -174,14 +190,14 @@ class _Shelf:
         with np.errstate(invalid="ignore", over="ignore"):
             px, keep = self._prices(chunk)
             spread = self._spread(chunk, keep)
-            self._wrong(
-                "amount", chunk, keep, ~(chunk.volume >= 0) | np.isinf(chunk.volume), "volume"
-            )
+            volume = chunk.volume
+            if not (volume.min(initial=0) >= 0 and volume.max(initial=0) < np.inf):
+                wrong = ~(volume >= 0) | np.isinf(volume)
+                self._wrong("amount", chunk, keep, wrong, "volume")
         columns = Columns(
             chunk.line.astype(np.int32), chunk.stamp_ns, px, spread, chunk.volume
         )  # fmt: skip
-        if not keep.all():
-            columns.take(keep)
+        columns.leave_out(~keep)
         return columns
 
     def _prices(self, chunk: Chunk) -> tuple[I4, Mask]:
@@ -190,26 +206,27 @@ class _Shelf:
         keep = np.ones(len(px), np.bool_)
         scaled = px / tick
         whole = np.floor(scaled + 0.5)
-        wrong = ~((px > 0) & (whole >= 1) & (whole <= MAX_TICKS))
-        for k, name in enumerate(PRICES):
-            self._wrong("price", chunk, keep, wrong[:, k], name)
+        if not (whole.min(initial=1) >= 1 and whole.max(initial=1) <= MAX_TICKS):
+            wrong = ~((px > 0) & (whole >= 1) & (whole <= MAX_TICKS))
+            for k, name in enumerate(PRICES):
+                self._wrong("price", chunk, keep, wrong[:, k], name)
+            whole[~keep] = scaled[~keep] = 1.0
         scaled -= whole
-        off = (np.abs(scaled) > GRID_TOLERANCE).any(axis=1) & keep
-        if off.any():
-            self.rounded += int(off.sum())
-            places = ((f"line {chunk.line[r]}: {_shown(px[r])}") for r in np.flatnonzero(off))
-            self.tally.add("off_tick", int(off.sum()), places)
-        digits = quality.decimals(px[keep])
+        np.abs(scaled, out=scaled)
+        digits = quality.decimals(px[keep][::DECIMALS_EVERY])
+        if scaled.max(initial=0) > GRID_TOLERANCE:
+            rows = np.flatnonzero((scaled > GRID_TOLERANCE).any(axis=1))
+            self.rounded += len(rows)
+            places = (f"line {chunk.line[r]}: {_shown(px[r])}" for r in rows)
+            self.tally.add("off_tick", len(rows), places)
+            finer = quality.decimals(px[rows])
+            digits = None if digits is None or finer is None else max(digits, finer)
         self.decimals = max(self.decimals, quality.MOST_DECIMALS if digits is None else digits)
-        ticks = np.where(keep[:, None], whole, 1.0).astype(np.int32)
-        low, high = ticks.min(axis=1), ticks.max(axis=1)
-        wrong_row = ((ticks[:, 1] < high) | (ticks[:, 2] > low)) & keep
+        ticks = whole.astype(np.int32)
+        o, h, l, c = ticks.T
+        wrong_row = ((np.maximum(o, c) > h) | (np.minimum(o, c) < l)) & keep
         if wrong_row.any():
-            places = (
-                f"line {chunk.line[r]}: open {px[r, 0]:.10g}, high {px[r, 1]:.10g}, low "
-                f"{px[r, 2]:.10g}, close {px[r, 3]:.10g}"
-                for r in np.flatnonzero(wrong_row)
-            )
+            places = (f"line {chunk.line[r]}: {_shown(px[r])}" for r in np.flatnonzero(wrong_row))
             self.tally.add("impossible", int(wrong_row.sum()), places)
             keep &= ~wrong_row
         return ticks, keep
@@ -218,7 +235,8 @@ class _Shelf:
         unit = self.reading.spread_unit or self.layout.spread_unit
         scaled = chunk.spread / self.reading.instrument.tick if unit == "price" else chunk.spread
         whole = np.floor(scaled + 0.5)
-        self._wrong("amount", chunk, keep, ~((whole >= 0) & (whole <= MAX_TICKS)), "spread")
+        if not (whole.min(initial=0) >= 0 and whole.max(initial=0) <= MAX_TICKS):
+            self._wrong("amount", chunk, keep, ~((whole >= 0) & (whole <= MAX_TICKS)), "spread")
         off = (np.abs(scaled - whole) > GRID_TOLERANCE) & keep
         if off.any():
             places = (

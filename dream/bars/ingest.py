@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from dream.bars import append, examine, gather, importers, market, opening, report, series, store
+from dream.bars import adopt, append, examine, gather, importers, market, opening, report, store
 from dream.bars.faults import Tally
 from dream.errors import BarsInvalid, InputError
 
@@ -43,7 +43,7 @@ def read(source: Path, reading: Reading, reference: Bars | None = None) -> tuple
     with source.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     columns, instrument, gaps = at.columns, reading.instrument, at.gaps
-    bars = series(
+    bars = adopt(
         instrument, at.bar_ns, columns.t_ns, columns.px, columns.spread, columns.volume
     )  # fmt: skip
     made = report.Report(
