@@ -339,7 +339,7 @@ def test_changed_bytes_never_end_otherwise(
     data = bytearray(WHOLE[name])
     for place, value in changes:
         data[int(place * len(data))] = value
-    ends_well(tmp_path_factory.getbasetemp() / "mutated", name, bytes(data))
+    ends_well(tmp_path_factory.getbasetemp() / "changed_binary", name, bytes(data))
 
 
 @given(data=st.binary(max_size=120 * 20))
