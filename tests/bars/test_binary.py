@@ -291,6 +291,26 @@ def test_a_bomb_of_candles(tmp_path: Path) -> None:
 
 # Damage
 
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    assert "a folder" in refusal(open_hst, tmp_path)
+    assert "No such file" in refusal(open_hst, tmp_path / "none")
+    (tmp_path / DAY).mkdir(parents=True)
+    assert "a folder" in refusal(open_bi5, tmp_path / DAY)
+
+
+def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path) -> None:
+    path = put(tmp_path, "x", history(400, 9))
+    opened = open_hst(path, Hints())
+    path.write_bytes(history(400, 8))
+    with pytest.raises(BarsInvalid, match="became shorter"):
+        list(opened.chunks)
+    opened = open_hst(path, Hints())
+    path.unlink()
+    with pytest.raises(BarsInvalid, match="No such file"):
+        list(opened.chunks)
+
+
 WHOLE = {
     "h400": history(400, 40),
     "h401": history(401, 40),
@@ -339,7 +359,7 @@ def test_changed_bytes_never_end_otherwise(
     data = bytearray(WHOLE[name])
     for place, value in changes:
         data[int(place * len(data))] = value
-    ends_well(tmp_path_factory.getbasetemp() / "mutated", name, bytes(data))
+    ends_well(tmp_path_factory.getbasetemp() / "changed_binary", name, bytes(data))
 
 
 @given(data=st.binary(max_size=120 * 20))

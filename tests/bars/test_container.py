@@ -20,29 +20,11 @@ from hypothesis import strategies as st
 from dream.bars.importers import container
 from dream.bars.importers.container import unpacked
 from dream.errors import BarsInvalid
-from tests.bars.files import csv_text, good_rows, write_parquet
+from tests.bars.files import good_rows, write_parquet
+from tests.bars.packed_files import CSV, REPORT, put, refusal, zipped
 
-CSV = csv_text(good_rows()).encode()
-REPORT = (
-    b"HistData.com (c) 2024\nFile: DAT_ASCII_XAUUSD_M1_2024.zip Status Report\n\n"
-    b"Average gap: 60s\nGap of 3600s found between 20240102165900 and 20240102175900.\n"
-)
 HST = struct.pack("<i64s12siiii52x", 400, b"(C)opyright", b"XAUUSD", 15, 2, 0, 0)
 LZMA = b"\x5d\x00\x00\x40\x00" + struct.pack("<q", 24) + bytes(20)
-
-
-def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", method) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return file.getvalue()
-
-
-def put(folder: Path, data: bytes, name: str = "gold.dat") -> Path:
-    path = folder / name
-    path.write_bytes(data)
-    return path
 
 
 @pytest.fixture
@@ -52,13 +34,6 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     return folder
-
-
-def refusal(path: Path) -> str:
-    with pytest.raises(BarsInvalid) as caught, unpacked(path):
-        pass
-    assert str(path) in str(caught.value)
-    return str(caught.value)
 
 
 # What is plain
@@ -263,77 +238,6 @@ def test_everything_is_deleted_after_an_error(tmp_path: Path, room: Path) -> Non
     assert not list(room.iterdir())
 
 
-# Text
-
-
-@pytest.mark.parametrize(
-    ("encoding", "mark", "said"),
-    [
-        ("utf-16-le", b"\xff\xfe", "UTF-16 (little-endian)"),
-        ("utf-16-be", b"\xfe\xff", "UTF-16 (big-endian)"),
-        ("utf-16-le", b"", "UTF-16 (little-endian)"),
-        ("utf-16-be", b"", "UTF-16 (big-endian)"),
-        ("utf-32-le", b"\xff\xfe\0\0", "UTF-32 (little-endian)"),
-        ("utf-32-be", b"\0\0\xfe\xff", "UTF-32 (big-endian)"),
-        ("utf-8", b"\xef\xbb\xbf", "mark of UTF-8"),
-        ("cp1252", b"", "Windows-1252"),
-    ],
-)
-def test_text_becomes_utf_8(
-    tmp_path: Path, room: Path, encoding: str, mark: bytes, said: str
-) -> None:
-    text = "Zeit;Währung\r\n" + "2024.01.02;1,25\r\n" * 70_000
-    path = put(tmp_path, mark + text.encode(encoding))
-    with unpacked(path) as it:
-        assert it.path.read_bytes() == text.encode()
-        assert (it.kind, it.named) == ("text", path)
-        assert said in it.notes[0]
-        assert len(list(it.path.parent.iterdir())) == 1
-    assert not list(room.iterdir())
-
-
-def test_utf_16_that_is_cut_off(tmp_path: Path) -> None:
-    data = CSV.decode().encode("utf-16")[:-1]
-    said = refusal(put(tmp_path, data))
-    assert f"begins as utf-16-le, but truncated data before byte {len(data)}" in said
-
-
-# What is nothing of the sort
-
-
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        (b"", "is empty (0 bytes)"),
-        (b"PARE1234", "encrypted footer"),
-        (b"SQLite format 3\0", "SQLite"),
-        (b"\x80\x04\x95", "pickle, which is never opened"),
-        (b"7z\xbc\xaf\x27\x1c", "7z archive"),
-        (b"BZh91AY&SY", "bzip2"),
-        (b"x" * 257 + b"ustar", "tar archive"),
-        (b"  <!DOCTYPE html><p>", "a web page"),
-        (b"\xef\xbb\xbf<?xml", "XML"),
-        (b"a,b\n1,\0002\n", "byte 6 is zero"),
-        (bytes(100), "byte 0 is zero"),
-    ],
-)
-def test_other_files(tmp_path: Path, data: bytes, said: str) -> None:
-    assert said in refusal(put(tmp_path, data))
-    if data:
-        assert said in refusal(put(tmp_path, gzip.compress(data)))
-
-
-def test_what_is_no_file(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    for name, said in (
-        ("none", "No such file"),
-        ("pipe", "pipe or a device"),
-        (".", "a folder"),
-        ("x\0", "null"),
-    ):
-        assert said in refusal(tmp_path / name)
-
-
 # Damage
 
 PACKED = {
@@ -368,7 +272,7 @@ def test_changed_bytes_never_end_otherwise(
     data = bytearray(PACKED[name])
     for place, value in changes:
         data[int(place * len(data))] = value
-    path = put(tmp_path_factory.getbasetemp(), bytes(data), "mutated")
+    path = put(tmp_path_factory.getbasetemp(), bytes(data), "changed_packed")
     try:
         with unpacked(path) as it:
             it.path.read_bytes()

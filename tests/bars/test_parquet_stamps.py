@@ -153,6 +153,17 @@ def test_missing_stamps(tmp_path: Path, kind: str) -> None:
     assert rows.px[19].tolist() == [OPEN[21], HIGH[21], LOW[21], CLOSE[21]]
 
 
+def test_epochs_of_another_unit(tmp_path: Path) -> None:
+    """Seconds among milliseconds would read as January 1970."""
+    for kind in ("int64", "float64"):
+        stamp = (SECONDS * 1000).astype(kind)
+        stamp[[2, 7]] = SECONDS[2], SECONDS[7] * 10**6
+        _, rows = load(put(tmp_path, bars(stamp)))
+        assert [row.line for row in rows.bad] == [3, 8]
+        assert rows.bad[0].found.startswith("the stamp is '1704673800")
+        assert rows.stamp_ns.min() == START_S * 10**9
+
+
 def test_stamps_far_away(tmp_path: Path) -> None:
     stamp = SECONDS.copy()
     stamp[4] = 2**50

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dream.bars import opening
 from dream.bars.clocks import SECOND_NS
 from dream.bars.importers.records import chunk, refuse_hints, told_divisor
 from dream.bars.sheet import Layout, Opened
 from dream.errors import BarsInvalid
+from dream.files import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +69,6 @@ def open_bi5(path: Path, hints: Hints, named: PurePath | None = None) -> Opened:
         SpecInvalid: a hint that makes no sense here.
     """
     refuse_hints(hints, "a Dukascopy file", divisor=True)
-    opening.check_regular(path)
     place = _place(path if named is None else Path(named))
     records = _records(path, place)
     divisor, from_where = told_divisor(hints), "as told"
@@ -160,7 +159,7 @@ def _records(path: Path, place: _Place) -> np.ndarray:
         BarsInvalid: damaged, or not such records.
     """
     try:
-        with path.open("rb") as f:
+        with open_regular(path, "bars", error=BarsInvalid) as f:
             packed = f.read(MOST_PACKED_BYTES + 1)
     except OSError as e:
         raise BarsInvalid(f"cannot read {path}: {e.strerror}; copy it again") from e

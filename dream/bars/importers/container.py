@@ -17,11 +17,12 @@ import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, BinaryIO, Final
 
 from dream.bars import opening
 from dream.bars.importers.content import HEAD_BYTES, Content, Kind, has_rows, look
 from dream.errors import BarsInvalid
+from dream.files import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -130,12 +131,13 @@ def _refuse_packed(content: Content, shown: str) -> None:
         )
 
 
+def _open(path: Path) -> BinaryIO:
+    return open_regular(path, "bars", error=BarsInvalid)
+
+
 def _head(path: Path) -> bytes:
-    try:
-        with path.open("rb") as f:
-            return f.read(HEAD_BYTES)
-    except OSError as e:
-        raise BarsInvalid(f"cannot read {path}: {e.strerror}; give the path of a bar file") from e
+    with _open(path) as f:
+        return _reading(f.read, str(path))(HEAD_BYTES)
 
 
 # Writing the temporary file
@@ -222,7 +224,7 @@ def _damaged(shown: str, e: Exception) -> BarsInvalid:
 def _gunzip(path: Path, target: Path) -> tuple[_Origin, tuple[str, ...]]:
     """Unpack a gz, also one of several parts, as some programs append to it."""
     shown = f"{path} (unpacked)"
-    with path.open("rb") as raw, gzip.GzipFile(fileobj=raw) as file:
+    with _open(path) as raw, gzip.GzipFile(fileobj=raw) as file:
         _copy(_reading(file.read, str(path)), raw.tell, target, str(path))
     named = path.with_suffix("") if path.suffix.lower() in {".gz", ".gzip"} else path
     return _Origin(shown, named), ("unpacked from gz",)
@@ -230,7 +232,7 @@ def _gunzip(path: Path, target: Path) -> tuple[_Origin, tuple[str, ...]]:
 
 def _unzip(path: Path, target: Path) -> tuple[_Origin, tuple[str, ...]]:
     """Unpack the one member of a zip that holds bars."""
-    with path.open("rb") as raw:
+    with _open(path) as raw:
         try:
             archive = zipfile.ZipFile(raw)
         except _DAMAGED as e:
@@ -347,7 +349,7 @@ def _transcode(source: Path, target: Path, encoding: str, shown: str) -> None:
     decoder = codecs.getincrementaldecoder(encoding)(errors)
     begun = False
 
-    with source.open("rb") as file:
+    with _open(source) as file:
 
         def read(size: int) -> bytes:
             nonlocal begun

@@ -13,6 +13,7 @@ from dream.bars.clocks import SECOND_NS
 from dream.bars.importers.records import RECORDS_AT_ONCE, chunk, refuse_hints
 from dream.bars.sheet import Layout, Opened
 from dream.errors import BarsInvalid
+from dream.files import open_regular
 from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ TESTER_VERSION: Final = 405
 MOST_PERIOD_MIN: Final = 43_200
 """A month."""
 MOST_DIGITS: Final = 8
+FIRST_RECORDS: Final = 1_000
+"""So many are looked at for digits that the header does not state."""
 SINGLE_PRECISION: Final = 1e-7
 """Of a price; programs that write such files often kept it in four bytes before."""
 
@@ -57,14 +60,14 @@ def open_hst(path: Path, hints: Hints) -> Opened:
             while the chunks are walked, where the file cannot be read.
     """
     refuse_hints(hints, "a MetaTrader history")
-    opening.check_regular(path)
     try:
-        with path.open("rb") as f:
+        with open_regular(path, "bars", error=BarsInvalid) as f:
             head = f.read(HEADER.size)
             size = f.seek(0, 2)
             version, layout = _header(head, path)
             records = _count(size, version, path)
-            first = np.fromfile(path, RECORDS[version], min(records, 1_000), offset=HEADER.size)
+            f.seek(HEADER.size)
+            first = np.fromfile(f, RECORDS[version], min(records, FIRST_RECORDS))
     except OSError as e:
         raise _unreadable(path, e) from e
     layout = replace(layout, notes=layout.notes + _off_grid(_prices(first), layout.point))
@@ -132,7 +135,7 @@ def _count(size: int, version: int, path: Path) -> int:
 
 
 def _chunks(path: Path, version: int, records: int) -> Iterator[Chunk]:
-    with path.open("rb") as f:
+    with open_regular(path, "bars", error=BarsInvalid) as f:
         f.seek(HEADER.size)
         for start in range(0, records, RECORDS_AT_ONCE):
             wanted = min(RECORDS_AT_ONCE, records - start)

@@ -20,13 +20,10 @@ if TYPE_CHECKING:
 
 UTC_NAMES: Final = frozenset({"utc", "etc/utc", "z", "zulu", "gmt", "+00:00", "+0000", "-00:00"})
 UNIT_NS: Final = {"s": SECOND_NS, "ms": 1_000_000, "us": 1_000, "ns": 1}
-EPOCHS: Final = (
-    (10**8, 10**11, SECOND_NS, "seconds"),
-    (10**11, 10**14, 1_000_000, "milliseconds"),
-    (10**14, 10**17, 1_000, "microseconds"),
-    (10**17, 2**63 - 1, 1, "nanoseconds"),
-)
-"""Least and most of a number, its unit: each covers the years 1973 to 2199 and more."""
+EPOCHS: Final = ((SECOND_NS, "seconds"), (1_000_000, "milliseconds"), (1_000, "microseconds"),
+                 (1, "nanoseconds"))  # fmt: skip
+FIRST_EPOCH_S, LAST_EPOCH_S = 10**8, 9 * 10**9
+"""1973 and 2255: so the ranges of the units lie apart, and one among others is found out."""
 ISO: Final = (
     r"^\s*([0-9]{4})[-./]([0-9]{2})[-./]([0-9]{2})"
     r"(?:[T ]([01][0-9]|2[0-3])(:[0-5][0-9])(:[0-5][0-9])?(\.[0-9]{1,9})?)?"
@@ -117,8 +114,8 @@ def _epoch_form(column: Any, name: str, shown: str) -> Form:
             f"{shown}: column {name} writes dates as numbers, such as {values[0]:.0f}; expected"
             " timestamps or numbers since 1970; convert it to timestamps"
         )
-    for least, most, unit_ns, unit in EPOCHS:
-        if least <= number < most:
+    for unit_ns, unit in EPOCHS:
+        if FIRST_EPOCH_S <= number * unit_ns / SECOND_NS <= LAST_EPOCH_S:
             return Form("epoch", "utc", unit_ns, notes=(f"times are {unit} since 1970",))
     raise BarsInvalid(
         f"{shown}: column {name} holds numbers such as {number:g}; expected seconds, milliseconds,"
@@ -192,11 +189,20 @@ def read(form_: Form, columns: Sequence[Any]) -> tuple[I8, Mask]:
         values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         with np.errstate(invalid="ignore"):
             ok = (np.abs(values) < 2.0**62) & (values == np.rint(values))
-        return np.where(ok, values, 0).astype(np.int64), ok
+        values, ok = np.where(ok, values, 0).astype(np.int64), np.asarray(ok, np.bool_)
+        return values, ok & _is_epoch(values, form_.unit_ns)
     days = pa.types.is_date32(column.type)
     numbers = column.cast(pa.int32()) if days else column
     values = numbers.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-    return values.astype(np.int64, copy=False), _valid(column)
+    values = values.astype(np.int64, copy=False)
+    if form_.kind == "epoch":
+        return values, _valid(column) & _is_epoch(values, form_.unit_ns)
+    return values, _valid(column)
+
+
+def _is_epoch(values: I8, unit_ns: int) -> Mask:
+    per_second = SECOND_NS // unit_ns
+    return (values >= FIRST_EPOCH_S * per_second) & (values <= LAST_EPOCH_S * per_second)
 
 
 def _valid(column: Any) -> Mask:
@@ -207,7 +213,7 @@ def _valid(column: Any) -> Mask:
 
 def _read_text(form_: Form, columns: Sequence[Any]) -> tuple[I8, Mask]:
     text = _joined(columns)
-    # The date parser panics at some text that is no date: it gets nothing else.
+    # The date parser takes signs, blanks and 60 seconds too: it gets nothing but what matches.
     right = text.set(~text.str.contains(ISO), None)
     local = right.str.replace(ISO, "$1-$2-$3 $4$5$6$7")
     parsed = [local.str.to_datetime(f, time_unit="ns", strict=False) for f in FORMATS]
@@ -222,7 +228,7 @@ def _read_text(form_: Form, columns: Sequence[Any]) -> tuple[I8, Mask]:
 
 def told(columns: Sequence[Any], k: int) -> str:
     """What stands in one row instead of a stamp."""
-    values = [plain(c)[k].as_py() if c[k].is_valid else None for c in columns]
+    values = [c[k].as_py() for c in columns]
     if any(v is None for v in values):
         return "the stamp is missing"
     return f"the stamp is {' '.join(map(str, values))[:SHOWN_CHARS]!r}, unlike those before"
