@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dream.bars.clocks import iso
 from dream.bars.faults import KINDS
@@ -11,6 +11,17 @@ from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:
     from dream.bars.faults import Found
+
+DONE: Final = {
+    "refuse": "refused",
+    "drop": "dropped",
+    "keep": "kept",
+    "first": "the first kept",
+    "last": "the last kept",
+    "sort": "sorted",
+    "round": "rounded",
+}
+"""Action to what is said of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +117,15 @@ def listed(found: tuple[Found, ...]) -> str:
 
 
 def in_words(fault: Found) -> str:
-    """One fault as a line: how often, what, what was done, the first place."""
-    done = {
-        "refuse": "refused", "drop": "dropped", "keep": "kept", "first": "the first kept",
-        "last": "the last kept", "sort": "sorted", "round": "rounded",
-    }[fault.action]  # fmt: skip
+    """One fault in a line: how often, what, what was done, the first place."""
     first = f"; {fault.places[0]}" if fault.places else ""
+    return f"{fault.count:,} x {described(fault)} ({DONE[fault.action]}){first}"
+
+
+def described(fault: Found) -> str:
+    """What a fault is, and what else is to be said of it."""
     note = f"; {fault.note}" if fault.note else ""
-    return f"{fault.count:,} x {KINDS[fault.kind].what} ({done}){first}{note}"
+    return f"{KINDS[fault.kind].what}{note}"
 
 
 def refusal(report: Report) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from dream.cli import imports
 from dream.cli.words import bar_file, many
+from dream.errors import InputError
 
 if TYPE_CHECKING:
     from dream.bars.overview import Overview
@@ -41,6 +42,7 @@ def info(
     Example: dream bars info gold.parquet
     """
     from dream.bars import clocks, store
+    from dream.bars.chart import chart
     from dream.bars.overview import overview
 
     start, end = (None if text is None else clocks.parse_instant(text) for text in (from_, to))
@@ -63,6 +65,8 @@ def info(
         "low": _price(seen.low),
         "high": _price(seen.high),
         "spread": None if seen.spread is None else _spread(seen.spread),
+        "atr_m5": bars.atr_m5 is not None,
+        "provenance": list(store.provenance(file)),
         "content_hash": seen.content_hash,
     }
     if as_json:
@@ -88,12 +92,79 @@ def info(
         ),
         ("price", f"{record['low']} to {record['high']}"),
         ("spread", f"{spread} (5 %, median, 95 %, largest)" if seen.spread else spread),
+        *(("from export", _origin(origin)) for origin in record["provenance"]),
         ("content hash", seen.content_hash),
     )
+    typer.echo(f"\n{chart(bars)}")
+
+
+def _origin(origin: dict[str, Any]) -> str:
+    """An export that bars came from; the text was in a file and may hold anything."""
+    words = [origin.get(name, "?") for name in ("source", "format", "clock", "rows_kept")]
+    source, form, clock, rows = (str(word)[:80] for word in words)
+    text = f"{source} ({form}, clock {clock}), {rows} rows"
+    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 app.command("import")(imports.import_)
 app.command("check")(imports.check)
+
+
+@app.command()
+def resample(
+    file: Annotated[Path, typer.Argument(help="Bar file, or an export whose stamps say UTC.")],
+    to: Annotated[Literal["M5", "M15", "M30", "H1", "H4", "D1"], typer.Option(help="Length.")],
+    out: Out,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make longer bars on the trading clock (New York + 7 h).
+
+    Bars made of M1 or M5 bars carry the ATR(14, M5) that the strategies' stops are measured by.
+
+    Example: dream bars resample m5.parquet --to M15 -o m15.parquet
+    """
+    from dream.bars import clocks, content_hash, ingest, store
+    from dream.bars import resample as longer
+
+    if ingest.same_file(file, out):
+        raise InputError(f"{out} is the source itself; give another output")
+    bars = store.read(bar_file(file))
+    made = longer.resample(bars, longer.PERIODS[to])
+    store.write(
+        made.bars, bar_file(out), source_clock=store.source_clock(file),
+        provenance=store.provenance(file), force=force,
+    )  # fmt: skip
+    left = made.partial
+    record = {
+        "file": str(out),
+        "bars_read": len(bars),
+        "bars": len(made.bars),
+        "bar_minutes": longer.PERIODS[to],
+        "from": clocks.iso(int(made.bars.t_close_ns[0]) - made.bars.bar_ns),
+        "to": clocks.iso(int(made.bars.t_close_ns[-1])),
+        "left_out_at_the_begin": left.head,
+        "left_out_at_the_end": left.tail,
+        "bars_with_holes": len(left.holed),
+        "missing_inside": left.missing,
+        "atr_m5": made.bars.atr_m5 is not None,
+        "content_hash": content_hash(made.bars),
+    }
+    if as_json:
+        typer.echo(json.dumps(record, allow_nan=False))
+        return
+    average = "ATR(14, M5) of the bars inside" if record["atr_m5"] else "none: bars are not M5"
+    _show(
+        ("bars", f"{len(made.bars):,} of {to}, made of {len(bars):,}"),
+        ("range", f"{record['from']} to {record['to']}"),
+        (
+            "left out",
+            f"{left.head:,} at the begin and {left.tail:,} at the end, of cut periods",
+        ),
+        ("missing", f"{left.missing:,} shorter bars, in {many(len(left.holed), 'bar')}"),
+        ("M5 average", average),
+        ("written", out),
+    )
 
 
 @app.command()

@@ -214,11 +214,8 @@ def _known(reference: Path | None) -> Bars | None:
 
 def _print(report: Report) -> None:
     """The report as a trader reads it: what was read, the clock, every fault with what was done."""
-    from rich.console import Console
-    from rich.table import Table
-
     from dream.bars.clocks import iso
-    from dream.bars.faults import KINDS
+    from dream.bars.report import DONE, described
     from dream.types import MINUTE_NS
 
     clock, days = report.clock, report.days
@@ -240,9 +237,9 @@ def _print(report: Report) -> None:
     if not report.found:
         typer.echo(f"{'faults':<14}none")
         return
-    grid = Table("fault", "count", "done", "what", "first", box=None, pad_edge=False)
+    typer.echo("faults")
     for fault in report.found:
-        first = fault.places[0] if fault.places else ""
-        what = f"{KINDS[fault.kind].what}; {fault.note}" if fault.note else KINDS[fault.kind].what
-        grid.add_row(fault.kind, f"{fault.count:,}", fault.action, what, first)
-    Console(markup=False, highlight=False).print(grid)
+        head = f"  {fault.kind:<14}{fault.count:>10,} {DONE[fault.action]:<15}"
+        typer.echo(f"{head}{described(fault)}")
+        if fault.places:
+            typer.echo(f"{'':<18}first: {fault.places[0]}")
