@@ -49,7 +49,8 @@ _DATES: Final = (
     (re.compile(r"@\d\d \d\d \d{4}"), "@mm dd yyyy"),
 )
 _TIME: Final = re.compile(r"(\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)( ?[AaPp][Mm])?|\d{6}|\d{4}")
-_JOINED: Final = re.compile(r"(.*?\d)( +|T|_|)(\d\d:\d\d.*|\d{6}|\d{4})")
+_COMPACT: Final = re.compile(r"(\d{8})()(\d{6}|\d{4})")
+_JOINED: Final = re.compile(r"(.*?\d)( +|T|_)(\d\d:\d\d.*|\d{6}|\d{4})")
 _ZONE: Final = re.compile(r"(.*?(?:\d|[AaPp][Mm]))( ?(?:GMT|UTC)?)((?: ?)[+-]\d\d(?::?\d\d)?| ?Z)?")
 _EPOCH: Final = re.compile(r"(\d{9,10}|\d{12,13}|\d{15,16}|\d{18,19})(?:\.0+)?")
 
@@ -218,10 +219,10 @@ def _template(text: str) -> str | None:
         return date
     zone = _ZONE.fullmatch(text)
     for local, behind in ((text, ""), (zone[1], _behind(zone)) if zone else (text, "")):
-        match = _JOINED.fullmatch(local)
+        match = _COMPACT.fullmatch(local) or _JOINED.fullmatch(local)
         if match:
             date, time = _date(match[1]), _time(match[3])
-            if date and time and (match[2] or date == "yyyymmdd"):
+            if date and time:
                 return date + match[2] + time + behind
     return None
 
