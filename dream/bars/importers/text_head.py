@@ -51,7 +51,6 @@ class Head:
         lines: at most HEAD_ROWS lines, those of the header among them.
         comments: lines before them that are none.
         commented: the fields of the last comment, which may be a header, () without one.
-        whole: whether these are all the lines of the file.
     """
 
     path: Path
@@ -59,7 +58,6 @@ class Head:
     lines: tuple[Line, ...]
     comments: int
     commented: tuple[str, ...]
-    whole: bool
 
     @property
     def first(self) -> tuple[str, ...]:
@@ -126,17 +124,16 @@ def read_head(path: Path) -> Head:
         elif text.strip():
             plain.append((number, at, text))
         at += len(line)
-        if len(plain) > HEAD_ROWS:
-            whole = False
+        if len(plain) == HEAD_ROWS:
             break
     if not plain:
         raise BarsInvalid(f"{path} has no rows; download or export it again")
     _check_kind(plain[0][2], path, plain[0][0])
-    separator = _separator([text for _, _, text in plain[:HEAD_ROWS]])
-    rows = tuple(Line(n, at, split(text, separator)) for n, at, text in plain[:HEAD_ROWS])
+    separator = _separator([text for _, _, text in plain])
+    rows = tuple(Line(n, at, split(text, separator)) for n, at, text in plain)
     _check_mixed(rows, [text for _, _, text in plain], separator, path)
     names = split(commented.lstrip("#/ "), separator) if commented else ()
-    return Head(path, separator, rows, comments, names, whole)
+    return Head(path, separator, rows, comments, names)
 
 
 def split(line: str, separator: str) -> tuple[str, ...]:
