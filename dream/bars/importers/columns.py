@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dream.bars.sheet import Hints
 
 PRICES: Final = ("open", "high", "low", "close")
+HEADER: Final = ",".join(("timestamp", *PRICES))
 ROLES: Final = ("timestamp", *PRICES, "volume", "spread")
 STAMPS: Final = (
     "timestamp", "datetime", "dateandtime", "timestamputc", "datetimeutc", "timeutc", "utc",
@@ -122,7 +123,7 @@ def by_place(head: Head, form: Form, hints: Hints) -> Roles:
     if first is not None and kinds[first : first + 2] == ["date", "time"]:
         stamp.append(first + 1)
     names = [f"column {k + 1}" for k in range(len(head.first))]
-    for k, role in zip(stamp, ("date", "time") if len(stamp) == 2 else ("timestamp",), strict=True):
+    for k, role in zip(stamp, ("date", "time") if stamp[1:] else ("timestamp",), strict=False):
         names[k] = role
     free = [k for k in range(len(names)) if not stamp or k > stamp[-1]]
     for k, role in zip(free, (*PRICES, "volume"), strict=False):
@@ -211,9 +212,13 @@ def _no_column(missing: Sequence[str], names: Sequence[str], head: Head) -> Bars
     few = len(names) < FEWEST
     ticks = {"bid", "ask"} <= set(map(key, names))
     fault = f"there are {len(names)} columns, " if few else ""
-    line = head.lines[0].number
+    fault += f"no column {', '.join(missing)}"
+    found, mend = shown(names), "rename the columns, or say with --column which is which"
+    if not head.has_header:
+        fault += " and no header"
+        found, mend = shown(head.first), f"put a header such as {HEADER} before the first line"
     return BarsInvalid(
-        f"{head.path}, line {line}: {fault}no column {', '.join(missing)}; expected timestamp,"
-        f" open, high, low, close and perhaps volume, spread; found {shown(names)}; "
-        + ("export bars, not ticks" if few or ticks else "rename the columns, or use --column")
+        f"{head.path}, line {head.lines[0].number}: {fault}; expected timestamp, open, high, low,"
+        f" close and perhaps volume, spread; found {found}; "
+        + ("export bars, not ticks" if few or ticks else mend)
     )

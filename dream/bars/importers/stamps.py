@@ -19,7 +19,7 @@ from dream.bars.clocks import FIRST_YEAR, LAST_YEAR, SECOND_NS, year_start_ns
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from dream.types import I8
+    from dream.types import I4, I8
 
 Mask = npt.NDArray[np.bool_]
 Text = npt.NDArray[np.uint8]
@@ -36,6 +36,7 @@ TENTHS: Final = r"(:[0-9]{2}\.[0-9])\b"
 BUDDHIST_YEARS: Final = 543
 FIRST_EPOCH_S: Final = 100_000_000
 """Epoch numbers begin in 1973: seconds among milliseconds would read as January 1970."""
+DAY_NS: Final = 86_400 * SECOND_NS
 MOST_AHEAD_MIN: Final = 14 * 60
 
 _YEAR: Final = r"(?:19|2[014567])\d\d"
@@ -49,7 +50,8 @@ _DATES: Final = (
     (re.compile(r"@\d\d \d\d \d{4}"), "@mm dd yyyy"),
 )
 _TIME: Final = re.compile(r"(\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)( ?[AaPp][Mm])?|\d{6}|\d{4}")
-_JOINED: Final = re.compile(r"(.*?\d)( +|T|_|)(\d\d:\d\d.*|\d{6}|\d{4})")
+_COMPACT: Final = re.compile(r"(\d{8})()(\d{6}|\d{4})")
+_JOINED: Final = re.compile(r"(.*?\d)( +|T|_)(\d\d:\d\d.*|\d{6}|\d{4})")
 _ZONE: Final = re.compile(r"(.*?(?:\d|[AaPp][Mm]))( ?(?:GMT|UTC)?)((?: ?)[+-]\d\d(?::?\d\d)?| ?Z)?")
 _EPOCH: Final = re.compile(r"(\d{9,10}|\d{12,13}|\d{15,16}|\d{18,19})(?:\.0+)?")
 
@@ -97,7 +99,7 @@ class Stamp:
             (n,) int64, anything where the stamp is none; (n,) whether it is one.
         """
         ok = np.ones(text.shape[1], np.bool_)
-        part: dict[str, I8] = {}
+        part: dict[str, I4] = {}
         for code, row in zip(self.template, text, strict=True):
             if code not in FIELDS:
                 ok &= row == ord(code)
@@ -105,20 +107,20 @@ class Stamp:
                 low, high = {"p": (b"ap"), "q": (b"mm"), "g": (b"+-")}[code]
                 plain = row if code == "g" else row | 0x20
                 ok &= (plain == low) | (plain == high)
-                part[code] = (plain == high).astype(np.int64)
+                part[code] = (plain == high).astype(np.int32)
             else:
                 digit = row - 48  # wraps around where it is none
                 ok &= digit <= 9
-                part[code] = part[code] * 10 + digit if code in part else digit.astype(np.int64)
+                part[code] = part[code] * 10 + digit if code in part else digit.astype(np.int32)
         return self._instants(part, ok)
 
-    def _instants(self, part: Mapping[str, I8], ok: Mask) -> tuple[I8, Mask]:
+    def _instants(self, part: Mapping[str, I4], ok: Mask) -> tuple[I8, Mask]:
         year, month, day = part["y"], part["m"], part["d"]
         if self.template.count("y") == 2:
             year = year + np.where(year < 70, 2000, 1900)  # as strptime of C reads them
         elif self.buddhist:
             year = year - BUDDHIST_YEARS
-        none = np.zeros(1, np.int64)
+        none = np.zeros(1, np.int32)
         hour, minute, second = (part.get(code, none) for code in "hns")
         if "i" in part:
             ok &= (part["i"] >= 1) & (part["i"] <= 12)
@@ -127,13 +129,14 @@ class Stamp:
         ok &= (year >= FIRST_YEAR) & (year <= LAST_YEAR) & (month >= 1) & (month <= 12) & (day >= 1)
         ok &= (hour < 24) & (minute < 60) & (second < 60)
         ok &= (ahead_min <= MOST_AHEAD_MIN) & (part.get("v", none) < 60)
-        months = ((year - 1970) * 12 + month - 1).view("M8[M]")
-        days = months.astype("M8[D]").astype(np.int64) + day - 1
-        ok &= days.view("M8[D]").astype("M8[M]") == months  # no 30 February
+        months = ((year - 1970) * 12 + month - 1).astype("M8[M]")
+        dates = months.astype("M8[D]") + (day - 1)
+        ok &= dates.astype("M8[M]") == months  # no 30 February
         ahead_min = ahead_min * (1 - 2 * part.get("g", none))
-        t_ns = (((days * 24 + hour) * 60 + minute - ahead_min) * 60 + second) * SECOND_NS
+        day_s = ((hour * 60) + minute - ahead_min) * 60 + second
+        t_ns = dates.astype(np.int64) * DAY_NS + day_s * np.int64(SECOND_NS)
         if "f" in part:
-            t_ns += part["f"] * 10 ** (9 - self.template.count("f"))
+            t_ns += part["f"].astype(np.int64) * 10 ** (9 - self.template.count("f"))
         return t_ns, ok
 
     def read_epoch(self, values: I8) -> tuple[I8, Mask]:
@@ -218,10 +221,10 @@ def _template(text: str) -> str | None:
         return date
     zone = _ZONE.fullmatch(text)
     for local, behind in ((text, ""), (zone[1], _behind(zone)) if zone else (text, "")):
-        match = _JOINED.fullmatch(local)
+        match = _COMPACT.fullmatch(local) or _JOINED.fullmatch(local)
         if match:
             date, time = _date(match[1]), _time(match[3])
-            if date and time and (match[2] or date == "yyyymmdd"):
+            if date and time:
                 return date + match[2] + time + behind
     return None
 

@@ -113,8 +113,11 @@ def _columns(head: Head, form: Form, hints: Hints) -> tuple[Roles, tuple[Line, .
     widths = Counter(len(line.fields) for line in data)
     names = list(head.first)
     if len(names) not in widths and len(names) + 1 in widths:
-        last = {line.fields[-1] for line in data if len(line.fields) == len(names) + 1}
-        names += [""] if last == {""} else []
+        longer = [line.fields for line in data if len(line.fields) == len(names) + 1]
+        if not any(row[-1] for row in longer):
+            names.append("")  # a separator at the end of every row
+        elif all(stamps.kind(row[0]) for row in longer):
+            names.insert(0, "")  # an index without a name
     roles = columns.locate(names, head, form, hints)
     if not data:
         empty = "" if form.name == plain_text.NAME else f": an empty download ({form.name})"

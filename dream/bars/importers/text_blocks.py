@@ -94,9 +94,9 @@ def _newlines(data: bytes, line: int, path: Path) -> I8:
 def _block(data: bytes, line: int, end: I8) -> Block:
     """The lines that are not empty."""
     number = np.arange(line, line + len(end))
-    if data[0] == NEWLINE or b"\n\n" in data:
+    full = np.diff(end, prepend=-1) > 1
+    if not full.all():
         text = np.frombuffer(data, np.uint8)
-        full = np.diff(end, prepend=-1) > 1
         keep = np.ones(len(text), np.bool_)
         keep[end[~full]] = False
         data, number = text[keep].tobytes(), number[full]
@@ -118,10 +118,12 @@ def separators(block: Block, separator: str, width: int) -> I8 | None:
 
 def counts(block: Block, separator: str) -> tuple[I8, npt.NDArray[np.bool_]]:
     """(n,) fields of each line, where quotes hide separators; (n,) whether a quote is left open."""
-    quotes = np.cumsum(block.text == QUOTE, dtype=np.int32)
-    before = np.append(0, quotes[block.end])
     marks = np.flatnonzero(block.text == ord(separator))
     row = np.searchsorted(block.end, marks)
-    outside = (quotes[marks] - before[row]) % 2 == 0
-    found = np.bincount(row[outside], minlength=len(block.end)) + 1
-    return found, np.diff(before) % 2 == 1
+    still_open = np.zeros(len(block.end), np.bool_)
+    if b'"' in block.data:
+        quotes = np.cumsum(block.text == QUOTE, dtype=np.int32)
+        before = np.append(0, quotes[block.end])
+        still_open = np.diff(before) % 2 == 1
+        row = row[(quotes[marks] - before[row]) % 2 == 0]
+    return np.bincount(row, minlength=len(block.end)) + 1, still_open

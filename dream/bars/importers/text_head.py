@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from dream.bars import opening
+from dream.bars.importers import stamps
 from dream.errors import BarsInvalid
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ CONFLICT: Final = re.compile(r"<{7} .*|={7}|>{7} .*|\|{7} .*")
 COMMENTS: Final = ("#", "//", "sep=")
 CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f]")
 BOM: Final = b"\xef\xbb\xbf"
+EXAMPLE: Final = "2024-01-02 23:00,2060.1,2062.5,2059.3,2061.4"
 SHOWN, SHOWN_CHARS = 12, 24
 """Fields shown in a message, and characters of each."""
 
@@ -49,7 +51,6 @@ class Head:
         lines: at most HEAD_ROWS lines, those of the header among them.
         comments: lines before them that are none.
         commented: the fields of the last comment, which may be a header, () without one.
-        whole: whether these are all the lines of the file.
     """
 
     path: Path
@@ -57,7 +58,6 @@ class Head:
     lines: tuple[Line, ...]
     comments: int
     commented: tuple[str, ...]
-    whole: bool
 
     @property
     def first(self) -> tuple[str, ...]:
@@ -66,7 +66,9 @@ class Head:
 
     @property
     def has_header(self) -> bool:
-        """Whether the first line has names: fewer than four of its fields are numbers."""
+        """Whether the first line has names: no time and fewer than four numbers."""
+        if any(stamps.kind(f) in {"full", "date"} for f in self.first):
+            return False
         return sum(NUMBER.fullmatch(f.replace(",", "")) is not None for f in self.first) < 4
 
     @property
@@ -122,16 +124,16 @@ def read_head(path: Path) -> Head:
         elif text.strip():
             plain.append((number, at, text))
         at += len(line)
-        if len(plain) > HEAD_ROWS:
-            whole = False
+        if len(plain) == HEAD_ROWS:
             break
     if not plain:
         raise BarsInvalid(f"{path} has no rows; download or export it again")
-    separator = _separator([text for _, _, text in plain[:HEAD_ROWS]])
-    rows = tuple(Line(n, at, split(text, separator)) for n, at, text in plain[:HEAD_ROWS])
+    _check_kind(plain[0][2], path, plain[0][0])
+    separator = _separator([text for _, _, text in plain])
+    rows = tuple(Line(n, at, split(text, separator)) for n, at, text in plain)
     _check_mixed(rows, [text for _, _, text in plain], separator, path)
     names = split(commented.lstrip("#/ "), separator) if commented else ()
-    return Head(path, separator, rows, comments, names, whole)
+    return Head(path, separator, rows, comments, names)
 
 
 def split(line: str, separator: str) -> tuple[str, ...]:
@@ -176,6 +178,28 @@ def _check_text(raw: bytes, path: Path) -> None:
     found = CONTROL.search(raw)
     if found:
         raise no_text(path, len(raw[: found.start()].splitlines()) or 1, found[0][0])
+
+
+def _check_kind(line: str, path: Path, number: int) -> None:
+    """Refuse what downloads give when they fail, and text that is no table.
+
+    Raises:
+        BarsInvalid: saying what it is.
+    """
+    begin = line.lstrip()[:9].lower()
+    if begin.startswith(("<!", "<html", "<?xml")):
+        kind, mend = "a web page or XML", "download the file itself"
+    elif begin[:1] in {"{", "["}:
+        kind, mend = "JSON", "write its bars as CSV"
+    elif not any(mark in line for mark in SEPARATORS):
+        kind = f"a line without a {', '.join(SEPARATORS.values())}"
+        mend = "write the fields with one of them between"
+    else:
+        return
+    raise BarsInvalid(
+        f"{path}, line {number}: this is {kind}; expected lines such as {EXAMPLE}; found"
+        f" {line[:SHOWN_CHARS]!r}; {mend}"
+    )
 
 
 def _separator(lines: Sequence[str]) -> str:

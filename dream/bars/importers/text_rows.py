@@ -52,6 +52,11 @@ class Sheet:
     same: dict[int, str]
 
     @property
+    def used(self) -> list[int]:
+        """The columns that are read, in their order."""
+        return sorted({*self.roles.stamp, *self.numbers.values(), *self.same})
+
+    @property
     def numbers(self) -> dict[str, int]:
         """Names of the columns with numbers to their places."""
         roles = self.roles
@@ -200,19 +205,21 @@ def _strings(block: Block, right: Mask, sheet: Sheet) -> pl.DataFrame:
         keep = np.repeat(right, np.diff(block.end, prepend=-1))
         data = block.text[keep].tobytes()
     schema = {str(k): pl.String for k in range(sheet.width)}
+    nothing = pl.DataFrame(schema={str(k): pl.String for k in sheet.used})
     if not data:
-        return pl.DataFrame(schema=schema)
+        return nothing
     try:
         frame = pl.read_csv(
             data,
             has_header=False,
             schema=schema,
+            columns=sheet.used,
             separator=sheet.separator,
             quote_char='"',
             encoding="utf8-lossy",
         )
     except pl.exceptions.PolarsError:
-        frame = pl.DataFrame(schema=schema)
+        frame = nothing
     if len(frame) != int(right.sum()):
         raise BarsInvalid(
             f"{sheet.path}, lines {block.line[0]} to {block.line[-1]}: the quotation marks do not"
