@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -95,7 +96,16 @@ def info(
         *(("from export", _origin(origin)) for origin in record["provenance"]),
         ("content hash", seen.content_hash),
     )
-    typer.echo(f"\n{chart(bars)}")
+    typer.echo(f"\n{_printable(chart(bars))}")
+
+
+def _printable(text: str) -> str:
+    """The chart as a terminal can show it; one that is not UTF-8 gets plain characters."""
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return text.translate(str.maketrans("█▓▒·", "#=-."))
+    return text
 
 
 def _origin(origin: dict[str, Any]) -> str:
