@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from dream.runs.handed import Answers
     from dream.types import RecallFn, RunTable, Trade
 
-_OUTSIDE = ("script", "decider")
-"""What a replay does not need: the answers are recorded."""
+_OUTSIDE = ("script", "decider", "recall_fn")
+"""What a replay does not need: answers are recorded, and what is recalled is compared."""
 _VERSIONS = ("dream", "numpy", "numba", "anthropic")
 
 
@@ -128,8 +128,7 @@ def run(
     runs = _checked(options)
     spec = handed.named(spec, decider, memory_recall_fn)
     parts = assemble.assemble(spec, memory_recall_fn)
-    if decider is not None:
-        parts.hashes.update(handed.source_hashes(decider))
+    parts.hashes.update(handed.content_hashes(decider, memory_recall_fn))
     told = tuple(dict.fromkeys((*parts.notes, *state.notes(decider))))
     folder = folders.folder_of(parts, runs, fresh=options.fresh)
     live = handed.as_decider(decider, spec.model)

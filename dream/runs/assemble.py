@@ -16,7 +16,7 @@ from dream.errors import BarsInvalid, InputError, SpecInvalid
 from dream.files import read_bounded
 from dream.llm import catalog
 from dream.llm.scripted import MAX_SCRIPT, Never, Random, Rules, Scripted, load_script
-from dream.runs import plugins, state
+from dream.runs import plugins, sources, state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -120,7 +120,9 @@ def assemble(
     hashes = {"bars": content_hash(bars)}
     notes: list[str] = []
     for name, (thing, module) in _own(spec, memory_recall_fn).items():
-        digest = state.content_hash(thing, module)
+        # A replay may try another function of the same files; a run adds what is handed over.
+        of = state.content_hash if module else sources.source_hash
+        digest = of(thing, module)
         if digest is not None:
             hashes[name] = digest
         notes += state.notes(thing)

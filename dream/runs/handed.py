@@ -96,12 +96,13 @@ def _function_name(thing: object) -> str:
     return f"{home}:{getattr(function, '__qualname__', type(thing).__qualname__)}"
 
 
-def source_hashes(decider: object) -> dict[str, str]:
-    """Hash of the file that a decider handed over is written in; a list of answers has none."""
-    if not (callable(decider) or _is_decider(decider)):
-        return {}
-    digest = content_hash(decider)
-    return {} if digest is None else {"decider": digest}
+def content_hashes(decider: object, recall: RecallFn | None) -> dict[str, str]:
+    """Hashes of what was handed over, files and all; a list of answers has none."""
+    given: dict[str, object] = {"recall_fn": recall}
+    if callable(decider) or _is_decider(decider):
+        given["decider"] = decider
+    found = {name: content_hash(thing) for name, thing in given.items() if thing is not None}
+    return {name: digest for name, digest in found.items() if digest is not None}
 
 
 def _is_decider(given: object) -> bool:

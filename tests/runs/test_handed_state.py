@@ -280,16 +280,26 @@ def test_a_recall_function_too(bars_path, tmp_path):
     assert api.replay(one.folder, memory_recall_fn=lambda query, past: []).digest == one.digest
 
 
-def test_another_function_of_the_same_name_does_not_go_on(bars_path, tmp_path):
-    spec, made_of = made.spec(bars_path, memory="none"), []
-    for action in ("HOLD", "CLOSE"):
+@pytest.mark.parametrize(
+    ("argument", "told", "texts"),
+    [
+        ("decider", "decider", ("{'action': 'HOLD'}", "{'action': 'CLOSE'}")),
+        ("memory_recall_fn", "recall_fn", ("[]", "[*second][:0]")),
+    ],
+)
+def test_another_function_of_the_same_name_does_not_go_on(
+    bars_path, tmp_path, argument, told, texts
+):
+    spec, functions = made.spec(bars_path), []
+    for text in texts:
         names = {"__name__": __name__, "__file__": __file__}
-        exec(f"def decide(ask, shown):\n    return {{'action': '{action}'}}\n", names)
-        made_of.append(names["decide"])
-    made.run(spec, tmp_path, decider=made_of[0])
-    assert made.run(spec, tmp_path, decider=made_of[0]).already_done
-    with pytest.raises(InputError, match="decider changed since the run began"):
-        made.run(spec, tmp_path, decider=made_of[1])
+        exec(f"def given(first, second):\n    return {text}\n", names)
+        functions.append(names["given"])
+    one, other = functions
+    made.run(spec, tmp_path, **{argument: one})
+    assert made.run(spec, tmp_path, **{argument: one}).already_done
+    with pytest.raises(InputError, match=f"{told} changed since the run began"):
+        made.run(spec, tmp_path, **{argument: other})
 
 
 def test_the_same_iterator_goes_on_with_its_own_run(bars_path, tmp_path):
