@@ -21,7 +21,7 @@ from dream.errors import (
 )
 from dream.memory.episodes import Memory
 from dream.reports.metrics import RunFacts, summarise
-from dream.runs import assemble, drive, folders, handed, summaries
+from dream.runs import assemble, drive, folders, handed, state, summaries
 from dream.runs.journal import EndOfRecord, Journal, Sync, read_records
 from dream.runs.records import OpenedRecord, TradeRecord, trade_of
 from dream.runs.spec import RunSpec
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from dream.runs.handed import Answers
     from dream.types import RecallFn, RunTable, Trade
 
-_OUTSIDE = ("script", "decider")
-"""What a replay does not need: the answers are recorded."""
+_OUTSIDE = ("script", "decider", "recall_fn")
+"""What a replay does not need: answers are recorded, and what is recalled is compared."""
 _VERSIONS = ("dream", "numpy", "numba", "anthropic")
 
 
@@ -123,23 +123,21 @@ def run(
         DreamError: as the tree in dream.errors says.
         Stopped: the watch asked to stop; the same call goes on.
     """
-    options = options or Options()
-    if not isinstance(cast("Any", spec), RunSpec):
-        raise InputError(f"spec: expected what make_spec returns, found {type(spec).__name__}")
-    if options.sync not in get_args(Sync):
-        raise InputError(f"sync: expected each or batch, found {options.sync!r}")
+    options = Options() if options is None else options
+    handed.expect("spec", spec, RunSpec, "what make_spec returns")
+    runs = _checked(options)
     spec = handed.named(spec, decider, memory_recall_fn)
     parts = assemble.assemble(spec, memory_recall_fn)
-    if decider is not None:
-        parts.hashes.update(handed.source_hashes(decider))
-    folder = folders.folder_of(parts, Path(options.folder), fresh=options.fresh)
+    parts.hashes.update(handed.content_hashes(decider, memory_recall_fn))
+    told = tuple(dict.fromkeys((*parts.notes, *state.notes(decider))))
+    folder = folders.folder_of(parts, runs, fresh=options.fresh)
     live = handed.as_decider(decider, spec.model)
     endpoint = assemble.endpoint(spec, options.access)
     if folders.is_finished(folder, parts):
         with Journal.read(folder) as journal:
             noted = _other_endpoint(journal, endpoint)
         done = _finished(folder, parts, live, memory_recall_fn)
-        return replace(done, notes=(*noted, *done.notes))
+        return replace(done, notes=(*told, *noted, *done.notes))
     started = perf_counter()
     attempts = _Attempts(folder)
     with ExitStack() as held:
@@ -149,7 +147,7 @@ def run(
         session = _session(parts)
         journal = held.enter_context(Journal.open(folder, sync=options.sync))
         held.callback(attempts.close)
-        notes = (*_other_endpoint(journal, endpoint), *_notes(journal))
+        notes = (*told, *_other_endpoint(journal, endpoint), *_notes(journal))
         loop = _loop(parts, session, live, journal, options.watch)
         loop.foreign = assemble.is_foreign(spec.model)
         journal.emit(
@@ -162,6 +160,16 @@ def run(
         )
         table = drive.table(loop, loop.run())
     return Run(folder, _summarise(folder, parts, table, perf_counter() - started), notes=notes)
+
+
+def _checked(options: Options) -> Path:
+    """The folder of the runs, if every option is of its kind."""
+    handed.expect("options", options, Options, "dream.Options")
+    handed.expect("options.access", options.access, assemble.Access, "dream.runs.assemble.Access")
+    handed.expect("options.watch", options.watch, drive.Watch, "dream.runs.drive.Watch")
+    if options.sync not in get_args(Sync):
+        raise InputError(f"sync: expected each or batch, found {options.sync!r}")
+    return handed.path_of("options.folder", options.folder)
 
 
 def replay(
@@ -185,7 +193,11 @@ def replay(
         Diverged: at the first line that comes out differently.
         InputError: the bars or the prompt are not those of the run.
     """
-    started, folder = perf_counter(), Path(folder)
+    started, folder = perf_counter(), handed.path_of("folder", folder)
+    bars = None if bars is None else str(handed.path_of("bars", bars))
+    watch = drive.Watch() if watch is None else watch
+    handed.expect("watch", watch, drive.Watch, "dream.runs.drive.Watch")
+    handed.check(decider, memory_recall_fn)
     with Journal.read(folder) as journal:
         if journal.opened is None:
             raise InputError(f"{folder}: the journal is empty; there is nothing to replay")
@@ -198,7 +210,7 @@ def replay(
         parts = assemble.assemble(spec, memory_recall_fn, bars)
         folders.same_content(journal.opened, parts, but=_OUTSIDE)
         asked = handed.as_decider(decider, parts.spec.model) or assemble.replay_decider(parts)
-        loop = _loop(parts, _session(parts), asked, journal, watch or drive.Watch())
+        loop = _loop(parts, _session(parts), asked, journal, watch)
         loop.foreign = decider is not None
         journal.emit(_opened(parts, asked, journal.opened.hashes))
         table = None
@@ -330,7 +342,9 @@ def _finished(
         try:
             summaries.keep(folder, summary)
         except JournalUnwritable as error:  # on a medium that is only read; there is the result
-            notes = (f"the summary was derived again and could not be kept: {error}",)
+            reason = getattr(error.__cause__, "strerror", None) or error
+            told = f"the summary was derived again and could not be kept in {folder}: {reason}"
+            notes = (f"{told}; the run is finished and this is its result",)
     # The folder may lie elsewhere now, or be named from elsewhere.
     summary = cast("Summary", {**summary, "run_id": folder.name, "journal": str(folder / JOURNAL)})
     return Run(folder, summary, already_done=True, notes=notes)

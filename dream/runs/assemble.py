@@ -16,7 +16,7 @@ from dream.errors import BarsInvalid, InputError, SpecInvalid
 from dream.files import read_bounded
 from dream.llm import catalog
 from dream.llm.scripted import MAX_SCRIPT, Never, Random, Rules, Scripted, load_script
-from dream.runs import plugins
+from dream.runs import plugins, sources, state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -62,6 +62,7 @@ class Parts:
     Attributes:
         recall: None for no memory. k: episodes recalled at most.
         hashes: name to hash of the content behind it; a changed one forbids a resume.
+        notes: what a user should know of the functions.
     """
 
     spec: RunSpec
@@ -70,6 +71,7 @@ class Parts:
     recall: RecallFn | None
     k: int
     hashes: dict[str, str]
+    notes: tuple[str, ...] = ()
 
 
 def resolve_model(name: str) -> str:
@@ -116,20 +118,14 @@ def assemble(
     if not len(bars):
         raise BarsInvalid(f"{spec.bars}: no bars")
     hashes = {"bars": content_hash(bars)}
-    own: dict[str, Callable[..., Any]] = {
-        f"strategy {name}": function
-        for name, function in zip(spec.strategies, strategies.values(), strict=True)
-        if ":" in name
-    }
-    if ":" in spec.memory and recall is not None:
-        own[f"recall {spec.memory}"] = recall
-    if is_own(spec.model):
-        with suppress(SpecInvalid):  # a replay has its answers and needs no function
-            own["decider"] = plugins.load(spec.model, "decider")
-    for name, function in own.items():
-        digest = plugins.source_hash(function)
+    notes: list[str] = []
+    for name, (thing, module) in _own(spec, memory_recall_fn).items():
+        # A replay may try another function of the same files; a run adds what is handed over.
+        of = state.content_hash if module else sources.source_hash
+        digest = of(thing, module)
         if digest is not None:
             hashes[name] = digest
+        notes += state.notes(thing)
     if spec.model.startswith("scripted:"):
         digest = _script_hash(spec.model.partition(":")[2])
         if digest is not None:
@@ -138,7 +134,26 @@ def assemble(
         from dream.llm.prompt import prompt_hash  # noqa: PLC0415 - only for models
 
         hashes["prompt"] = prompt_hash(spec.prompt)
-    return Parts(spec, bars, strategies, recall, k, hashes)
+    return Parts(spec, bars, strategies, recall, k, hashes, tuple(dict.fromkeys(notes)))
+
+
+def _own(spec: RunSpec, given: RecallFn | None) -> dict[str, tuple[object, str | None]]:
+    """What of the user's is named by the spec or handed over, with the module that names it."""
+    own: dict[str, tuple[object, str | None]] = {
+        f"strategy {name}": (plugins.load(name, "strategy"), name.partition(":")[0])
+        for name in spec.strategies
+        if ":" in name
+    }
+    if given is not None:
+        own[f"recall {spec.memory}"] = given, None
+    elif ":" in spec.memory:
+        found = plugins.load(spec.memory, "recall function")
+        own[f"recall {spec.memory}"] = found, spec.memory.partition(":")[0]
+    if is_own(spec.model):
+        with suppress(SpecInvalid):  # a replay has its answers and needs no function
+            found = plugins.load(spec.model, "decider")
+            own["decider"] = found, spec.model.partition(":")[0]
+    return own
 
 
 def _memory(spec: RunSpec, given: RecallFn | None) -> tuple[RecallFn | None, int]:

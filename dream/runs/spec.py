@@ -8,7 +8,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -184,6 +184,12 @@ class RunSpec(BaseModel):
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
+        for name in self.params:
+            if name not in self.strategies:
+                known = _cut(", ".join(self.strategies), 400)
+                raise ValueError(
+                    f"params: {_short(name)} is no strategy of this run; there is: {known}"
+                )
         _check_fit(self.terms, self.instrument)
         return self
 
@@ -212,10 +218,11 @@ def make_spec(settings: Mapping[str, Any], extra: Mapping[str, str] | None = Non
         extra: dotted keys to text, such as {"VolBreakout.range_atr": "0.4", "seed": "3"}.
 
     Raises:
-        SpecInvalid: a key does not exist or a value is out of range; names the key.
+        SpecInvalid: a key does not exist, a value is out of range, or params are of a strategy
+            that is not in the run; names the key.
     """
-    merged: dict[str, Any] = dict(settings)
-    for key, text in (extra or {}).items():
+    merged = _mapping("settings", settings)
+    for key, text in _mapping("extra", {} if extra is None else extra).items():
         _put(merged, key, text)
     try:
         return RunSpec.model_validate(merged)
@@ -223,14 +230,34 @@ def make_spec(settings: Mapping[str, Any], extra: Mapping[str, str] | None = Non
         raise SpecInvalid(_explain(error)) from None
 
 
+def _mapping(name: str, given: Any) -> dict[str, Any]:
+    """A mapping, or an object with settings, as a dict of its own.
+
+    Raises:
+        SpecInvalid: it is neither, or a key is no text.
+    """
+    if isinstance(given, Terms | Instrument):
+        return {field.name: getattr(given, field.name) for field in dataclasses.fields(given)}
+    if not isinstance(given, Mapping):
+        raise SpecInvalid(f"{name}: expected a mapping of names, found {type(given).__name__}")
+    found = dict(cast("Mapping[Any, Any]", given))
+    for key in found:
+        if not isinstance(key, str):
+            raise SpecInvalid(f"{name}: expected texts as names, found {_short(key)}")
+    return found
+
+
 def _put(merged: dict[str, Any], key: str, text: str) -> None:
     """Puts one dotted setting where it belongs."""
-    names: tuple[str, ...] = tuple(merged.get("strategies", DEFAULT_STRATEGIES))
+    given: Any = merged.get("strategies", DEFAULT_STRATEGIES)
+    names = (
+        [name for name in given if isinstance(name, str)] if type(given) in (list, tuple) else []
+    )
     for name in names:
         if key.startswith(f"{name}."):
-            params: dict[str, Any] = merged.get("params", {})
-            given = {**params.get(name, {}), key.removeprefix(f"{name}."): text}
-            merged["params"] = {**params, name: given}
+            params = _mapping("params", merged.get("params", {}))
+            of_it = _mapping(f"params.{name}", params.get(name, {}))
+            merged["params"] = {**params, name: {**of_it, key.removeprefix(f"{name}."): text}}
             return
     head, dot, tail = key.partition(".")
     groups: dict[str, list[str]] = {
@@ -240,9 +267,9 @@ def _put(merged: dict[str, Any], key: str, text: str) -> None:
     if head in groups:
         if tail not in groups[head]:
             _unknown(key, [f"{head}.{name}" for name in groups[head]])
-        merged[head] = {**merged.get(head, {}), tail: text}
+        merged[head] = {**_mapping(head, merged.get(head, {})), tail: text}
     elif head == "memory" and tail:
-        merged["recall"] = {**merged.get("recall", {}), tail: text}
+        merged["recall"] = {**_mapping("recall", merged.get("recall", {})), tail: text}
     elif dot:
         _unknown(key, list(names), "strategies of this run")
     else:

@@ -9,7 +9,7 @@ import pytest
 
 from dream.errors import InputError, LeakError, SpecInvalid
 from dream.memory.recall import RECALL
-from dream.runs import plugins
+from dream.runs import plugins, sources
 from dream.strategies import REGISTRY
 
 MINE = '''
@@ -128,15 +128,15 @@ def test_recall_functions(mine):
 
 
 def test_the_hash_of_a_function_is_that_of_its_file(mine):
-    before = plugins.source_hash(plugins.load("mine:fast", "strategy"))
+    before = sources.source_hash(plugins.load("mine:fast", "strategy"))
     assert before is not None
-    assert plugins.source_hash(plugins.load("mine:plain", "strategy")) == before
-    assert plugins.source_hash(plugins.load("mine:bound", "strategy")) == before
+    assert sources.source_hash(plugins.load("mine:plain", "strategy")) == before
+    assert sources.source_hash(plugins.load("mine:bound", "strategy")) == before
     (mine / "mine.py").write_text(MINE + "\nMORE = 1\n")
     del sys.modules["mine"]
-    assert plugins.source_hash(plugins.load("mine:fast", "strategy")) != before
+    assert sources.source_hash(plugins.load("mine:fast", "strategy")) != before
 
 
 def test_what_has_no_file_has_no_hash():
-    assert plugins.source_hash(len) is None
-    assert plugins.source_hash(eval("lambda query, past: []")) is not None, "this file's"
+    assert sources.source_hash(len) is None
+    assert sources.source_hash(eval("lambda query, past: []")) is not None, "this file's"

@@ -10,7 +10,7 @@ import pytest
 
 from tests.runs import made
 
-PRINT = "from dream.runs import plugins; print(plugins.source_hash({}))"
+PRINT = "from dream.runs import plugins, sources; print(sources.source_hash({}))"
 FILES = {
     "mine.py": "import helper\nfrom pack import deep\nimport numpy\n\ndef choose(*a): return a\n",
     "helper.py": "from values import LIMIT\n",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dream.errors import SpecInvalid
 from dream.llm import prompt
-from dream.runs.spec import RunSpec, make_spec
+from dream.runs.spec import DEFAULT_STRATEGIES, RunSpec, make_spec
 from dream.types import Instrument, Terms
 
 BASE = {"bars": "gold.parquet"}
@@ -98,7 +98,9 @@ def finite(low, high):
             "decisions": st.integers(1, 10**12),
             "seed": st.integers(0, 10**30),
             "params": st.dictionaries(
-                st.text(), st.dictionaries(st.text(), finite(-1e300, 1e300), max_size=2), max_size=2
+                st.sampled_from(DEFAULT_STRATEGIES),
+                st.dictionaries(st.text(), finite(-1e300, 1e300), max_size=2),
+                max_size=2,
             ),
             "recall": st.dictionaries(st.text(), finite(-1e9, 1e9), max_size=2),
             "terms": st.fixed_dictionaries(

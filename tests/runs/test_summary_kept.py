@@ -107,7 +107,11 @@ def test_what_is_no_file_is_not_waited_for(again, finished, make):
     make(path)
     run = ask()
     assert same(run, finished)
-    assert path.is_file() or "could not be kept" in run.notes[0]
+    if not path.is_file():
+        (note,) = run.notes
+        assert "could not be kept" in note
+        assert "the run is finished and this is its result" in note
+        assert "go on" not in note, "there is nothing to go on with"
 
 
 def test_the_command_line_prints_the_derived_figures(dream, bars_path):
