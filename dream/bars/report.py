@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dream.bars.clocks import iso
 from dream.bars.faults import KINDS
@@ -11,6 +11,11 @@ from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:
     from dream.bars.faults import Found
+
+MOST_FAULTS: Final = 4
+"""Faults that a message names."""
+LISTED_CHARS, PLACE_CHARS = 320, 120
+"""Characters of all faults in a message but the first, and of one place or note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ class Report:
         symbol, tick: what the prices were read as. point: of a spread in points, else None.
         clock: see Clocks.
         rows_read: rows in the source. rows_kept: bars that came of them. rounded: rows with a
-            price that was moved to the tick grid.
+            price or spread that was moved to the tick grid.
         bar_ns, from_ns, to_ns: length of a bar, first open, last close.
         found: the faults, each with its action.
         days, full_days, half_days, closed_days: trading days, as `holes.Holes` counts them.
@@ -101,8 +106,15 @@ class Report:
 
 
 def listed(found: tuple[Found, ...]) -> str:
-    """Faults in one line, for a message."""
-    return "; ".join(map(in_words, found))
+    """Faults in one line, for a message: the first of them in words, the rest by their number."""
+    shown: list[str] = []
+    for fault in found[:MOST_FAULTS]:
+        text = in_words(fault)
+        if shown and sum(map(len, shown)) + len(text) > LISTED_CHARS:
+            break
+        shown.append(text)
+    more = len(found) - len(shown)
+    return "; ".join([*shown, f"and {more} more"] if more else shown)
 
 
 def in_words(fault: Found) -> str:
@@ -111,20 +123,27 @@ def in_words(fault: Found) -> str:
         "refuse": "refused", "drop": "dropped", "keep": "kept", "first": "the first kept",
         "last": "the last kept", "sort": "sorted", "round": "rounded",
     }[fault.action]  # fmt: skip
-    first = f"; {fault.places[0]}" if fault.places else ""
-    note = f"; {fault.note}" if fault.note else ""
-    return f"{fault.count:,} x {KINDS[fault.kind].what} ({done}){first}{note}"
+    said = [f"{fault.count:,} x {KINDS[fault.kind].what} ({done})"]
+    said += [_cut(fault.places[0])] if fault.places else []
+    said += [_cut(fault.note)] if fault.note else []
+    return "; ".join(said)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= PLACE_CHARS else f"{text[:PLACE_CHARS]}..."
 
 
 def refusal(report: Report) -> str:
     """Why an export is refused and what can be done, for a message."""
-    faults = listed(report.refused)
-    choices = ", ".join(
-        f"--on {fault.kind}={'|'.join(KINDS[fault.kind].actions[1:])}"
-        for fault in report.refused
-        if len(KINDS[fault.kind].actions) > 1
-    )
+    refused = report.refused
+    others = [(fault.kind, KINDS[fault.kind].actions) for fault in refused]
+    choices = [
+        f"--on {kind}={'|'.join(action for action in actions if action != 'refuse')}"
+        for kind, actions in others[:MOST_FAULTS]
+    ]
+    choices += ["..."] if len(others) > MOST_FAULTS else []
+    more = "; dream bars check names all" if sum(f.count for f in refused) > 1 else ""
     return (
-        f"{report.source} ({report.format}, clock {report.clock.declared}): {faults}. Nothing was "
-        f"written. Mend the file or choose what is done: {choices}"
+        f"{report.source} ({report.format}, clock {report.clock.declared}): {listed(refused)}. "
+        f"Nothing was written. Mend the file or choose what is done: {', '.join(choices)}{more}"
     )

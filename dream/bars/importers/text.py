@@ -82,7 +82,7 @@ def open_text(path: Path, hints: Hints) -> Opened:
     width = len(roles.names)
     divisor = _divisor(roles, data, hints, notes)
     comma = _decimal_comma(data, roles)
-    sheet = Sheet(path, head.separator, width, roles, stamp, comma, divisor, same)
+    sheet = Sheet(path, head.separator, width, roles, stamp, comma, divisor, same, values[0])
     stamp = _ordered(stamp, values, sheet, rows[0], hints)
     sheet = replace(sheet, stamp=stamp)
     layout = _layout(form, sheet, data, values, notes)
