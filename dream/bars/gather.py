@@ -202,6 +202,8 @@ class _Shelf:
         self._off: list[str] = []
         self._digits: int | None = 0
         """Decimals of all that lies off the tick grid, None where no tick can be told."""
+        self._parts = False
+        """Whether spreads have parts of points or ticks."""
 
     def point(self) -> float | None:
         """Price of one point, None where the spread is not in points."""
@@ -240,11 +242,12 @@ class _Shelf:
         """Counts the rounded rows as a fault, with the tick that would fit."""
         if not self.rounded:
             return
-        tick = self.reading.instrument.tick
-        digits = self._digits
-        rounds = f"--round rounds to {tick:.10g}"
-        note = f"no tick fits all prices and spreads; {rounds}"
-        if digits is not None:
+        digits, rounds = self._digits, f"--round rounds to {self.reading.instrument.tick:.10g}"
+        if self._parts:
+            note = f"spreads are no whole {self._unit}: say --spread-unit price; {rounds}"
+        elif digits is None:
+            note = f"no tick fits all prices and spreads; {rounds}"
+        else:
             digits = max(digits, self.decimals)
             note = f"--tick {10.0**-digits:.{digits}f} fits all prices and spreads; {rounds}"
         refused = self.tally.policy.of("off_tick") == "refuse"
@@ -283,7 +286,9 @@ class _Shelf:
         self._wrong(
             "amount", chunk, keep, ~((chunk.spread >= 0) & (whole <= MAX_TICKS)), "spread"
         )  # fmt: skip
-        off |= np.abs(scaled - whole) > GRID_TOLERANCE
+        between = np.abs(scaled - whole) > GRID_TOLERANCE
+        self._parts |= self._unit != "price" and bool((between & keep).any())
+        off |= between
         return np.where(keep, whole, 0.0).astype(np.int32)
 
     def _off_tick(self, chunk: Chunk, off: Mask) -> None:
