@@ -368,7 +368,7 @@ def test_changed_bytes_never_end_otherwise(
     data = bytearray(PACKED[name])
     for place, value in changes:
         data[int(place * len(data))] = value
-    path = put(tmp_path_factory.getbasetemp(), bytes(data), "mutated")
+    path = put(tmp_path_factory.getbasetemp(), bytes(data), "mutated.bytes")
     try:
         with unpacked(path) as it:
             it.path.read_bytes()
