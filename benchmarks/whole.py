@@ -17,8 +17,9 @@ import pyarrow.parquet as pq
 from benchmarks.rule_run import bars
 from benchmarks.timing import Row, each, in_words
 from dream.bars import content_hash, store
-from dream.bars.check import Reading
-from dream.bars.importers.ingest import ingest
+from dream.bars.faults import Policy
+from dream.bars.gather import Reading
+from dream.bars.ingest import ingest
 from dream.runs import api
 from dream.runs.spec import make_spec
 from dream.runs.verify import verify
@@ -85,7 +86,8 @@ def import_s(made: Bars, folder: Path, times: int = 5) -> float:
         columns[name] = pa.array(made.px[:, k] / 100)
     columns |= {"volume": pa.array(made.volume), "spread": pa.array(made.spread / 100)}
     pq.write_table(pa.table(columns), source)
-    reading = Reading(made.instrument, clock="utc")
+    made_up = Policy({"invented": "keep", "level": "keep"})
+    reading = Reading(made.instrument, clock="utc", policy=made_up)
     seconds = each(lambda: ingest(source, out, reading, force=True), 1, times)
     assert content_hash(store.read(out)) == content_hash(made)
     return seconds

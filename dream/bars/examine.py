@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from dream.bars import closed_hour, quality, zones
-from dream.bars.clocks import iso
+from dream.bars.clocks import DAY_MIN, iso
 from dream.bars.report import Clocks, listed
 from dream.errors import BarsInvalid, SpecInvalid
 from dream.types import MINUTE_NS
@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     from dream.bars.sheet import Layout
     from dream.types import I8
 
-DATES = "ny+7"
+DAY_NS: Final = DAY_MIN * MINUTE_NS
+DATES: Final = "ny+7"
 """The clock of dates alone: they are trading days, which begin at 17:00 New York."""
-
-
-NEWEST_FIRST = 0.9
+NEWEST_FIRST: Final = 0.9
 """Share of steps back in time from which a file is taken to be in the order of newest first."""
 
 
@@ -50,7 +49,9 @@ class Examination:
     gaps: Holes | None = None
     notes: list[str] = field(default_factory=list[str])
 
-    def take_out(self, kind: str, wrong: Mask, said: str = "", note: str = "") -> None:
+    def take_out(
+        self, kind: str, wrong: Mask, said: str = "", note: str = "", *, wall: bool = False
+    ) -> None:
         """Counts wrong rows and, unless such are kept, leaves them out.
 
         Args:
@@ -58,11 +59,15 @@ class Examination:
             wrong: (n,) mask of the rows.
             said: what is said of a row behind its line and time.
             note: said once of all of them.
+            wall: whether stamps are still those of the source's clock.
         """
         if not wrong.any():
             return
         columns, rows = self.columns, np.flatnonzero(wrong)
-        places = (f"line {columns.line[r]} ({iso(int(columns.t_ns[r]))}){said}" for r in rows)
+        stamps = (iso(int(columns.t_ns[r])).removesuffix("Z" if wall else "") for r in rows)
+        places = (
+            f"line {columns.line[r]} ({stamp}){said}" for r, stamp in zip(rows, stamps, strict=True)
+        )
         self.tally.add(kind, len(rows), places, note)
         if self.tally.policy.of(kind) != "keep":
             self.columns.leave_out(wrong)
@@ -85,8 +90,25 @@ def order(at: Examination) -> None:
     at.take_out("other_length", other.mask, f": bars of {lengths} among those of {minutes} minutes")
     said = f": off the grid of {minutes}-minute bars"
     at.take_out("off_grid", quality.off_grid(at.columns.t_ns, at.bar_ns), said)
-    if not len(at.columns):
-        raise BarsInvalid(f"{at.path}: no row is left; {listed(at.tally.found())}")
+    refuse_empty(at)
+
+
+def refuse_empty(at: Examination) -> None:
+    """Refuse an export of which nothing is left.
+
+    Raises:
+        BarsInvalid: saying what became of the rows.
+    """
+    if len(at.columns):
+        return
+    stated = ""
+    if at.layout.bar_ns and at.tally.count("other_length"):
+        minutes = at.layout.bar_ns // MINUTE_NS
+        stated = f"; the file states bars of {minutes} minutes: mend what it states"
+    raise BarsInvalid(
+        f"{at.path} ({at.layout.format}): no row is left; {listed(at.tally.found())}{stated}; mend "
+        f"the file, export it again, or choose with --on what is done"
+    )
 
 
 def _to_utc(at: Examination) -> None:
@@ -113,21 +135,30 @@ def _to_utc(at: Examination) -> None:
     found = zones.to_utc(at.columns.t_ns, clock)
     t_ns, wrong = found.t_ns, found.missing | found.doubled
     if wrong.any():
-        at.take_out("no_such_time", found.missing, " by the clock of the file")
-        at.take_out("twice_time", found.doubled[~found.missing], " by the clock of the file")
+        said = f" by {clock.text}"
+        at.take_out("no_such_time", found.missing, said, wall=True)
+        at.take_out("twice_time", found.doubled[~found.missing], said, wall=True)
         t_ns = t_ns[~wrong]
     at.columns.t_ns = t_ns
 
 
 def _bar_ns(at: Examination, t_ns: I8) -> int:
     """Length of a bar: what the file states, else what its stamps say."""
-    found = at.layout.bar_ns or quality.bar_length(t_ns)
-    if found is None:
-        raise BarsInvalid(
-            f"{at.path} ({at.layout.format}): {len(t_ns):,} rows do not tell the length of a bar; "
-            f"expected at least two rows that lie one minute to one day apart"
-        )
-    return found
+    stated = at.layout.bar_ns
+    if stated is not None and not DAY_NS % stated and not stated % MINUTE_NS:
+        return stated
+    found = quality.bar_length(t_ns)
+    if found is not None:
+        return found
+    steps, counts = np.unique(np.diff(t_ns), return_counts=True)
+    most = (
+        f", most of them {steps[counts.argmax()] / MINUTE_NS:g} minutes apart" if len(steps) else ""
+    )
+    rows = "1 row does" if len(t_ns) == 1 else f"{len(t_ns):,} rows{most}, do"
+    raise BarsInvalid(
+        f"{at.path} ({at.layout.format}): {rows} not tell the length of a bar; expected rows that "
+        f"lie one minute to one day apart, a whole number of times in a day; export it again"
+    )
 
 
 def _sort(at: Examination) -> None:
@@ -166,4 +197,4 @@ def _once(at: Examination) -> None:
         return
     last = at.tally.policy.of("conflict") == "last"
     out = np.append(same, False) if last else np.append(False, same)
-    at.take_out("conflict", out, f": the {'last' if last else 'first'} row of that time is another")
+    at.take_out("conflict", out, f": not as the {'last' if last else 'first'} row of that time")

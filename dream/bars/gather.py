@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from dream.bars import opening, quality
+from dream.bars import opening, quality, zones
 from dream.bars.check import GRID_TOLERANCE, MAX_TICKS, PRICES
-from dream.bars.faults import Policy, Tally
+from dream.bars.faults import MOST_PLACES, Policy, Tally
+from dream.bars.sessions import stretches
 from dream.bars.sheet import Hints
-from dream.errors import BarsInvalid
+from dream.errors import BarsInvalid, SpecInvalid
 from dream.types import Instrument
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     import numpy.typing as npt
@@ -28,6 +32,7 @@ DECIMALS_EVERY: Final = 8
 """Of prices on the tick grid only some rows are asked for their decimals, of others all."""
 HOPELESS: Final = 1_000
 """After so many rows that cannot be read and no other, a file is not what it was taken for."""
+SYMBOL_CHARS: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,22 @@ class Reading:
     spread_unit: Literal["price", "ticks", "points"] | None = None
     point: float | None = None
 
+    def __post_init__(self) -> None:
+        """Refuses what makes no sense of any file.
+
+        Raises:
+            SpecInvalid: the symbol is no name, the tick or the point no price step, or the clock
+                is not known.
+        """
+        symbol = self.instrument.symbol
+        if not (symbol.isprintable() and 0 < len(symbol) <= SYMBOL_CHARS):
+            raise SpecInvalid(f"the symbol {symbol[:40]!r} is no name; expected one such as XAUUSD")
+        for name, step in (("tick", self.instrument.tick), ("point", self.point)):
+            if step is not None and not 0 < step < np.inf:
+                raise SpecInvalid(f"the {name} is {step:g}; expected a price step such as 0.01")
+        if self.clock is not None:
+            zones.parse_clock(self.clock)
+
 
 @dataclass(slots=True, eq=False)
 class Columns:
@@ -71,7 +92,7 @@ class Columns:
         return len(self.t_ns)
 
     def leave_out(self, wrong: Mask) -> None:
-        """Leaves rows out; one column at a time to save memory, and none is copied for an end."""
+        """Leaves rows out; for a run of them at an end nothing is copied."""
         rows = np.flatnonzero(wrong)
         if not len(rows):
             return
@@ -85,7 +106,7 @@ class Columns:
             self.take(~wrong)
 
     def take(self, rows: Any) -> None:
-        """Keeps these rows, a mask, a slice or indices."""
+        """Keeps these rows, a mask, a slice or indices; one column at a time to save memory."""
         self.line = self.line[rows]
         self.t_ns = self.t_ns[rows]
         self.px = self.px[rows]
@@ -100,7 +121,7 @@ class Gathered:
     Attributes:
         columns: the rows. rows: how many there were, the unreadable ones too.
         decimals: of the prices. point: price of one point of the spread column, if it has points.
-        rounded: rows in which a price was moved to the tick grid.
+        rounded: rows in which a price or a spread was moved to the tick grid.
     """
 
     columns: Columns
@@ -140,7 +161,8 @@ def gather(opened: Opened, reading: Reading, tally: Tally, path: Path) -> Gather
     columns = _joined(parts)
     point = shelf.point()
     if point is not None:
-        _points_to_ticks(columns, point, reading.instrument, tally)
+        _points_to_ticks(columns, point, shelf)
+    shelf.tell_off_tick()
     return Gathered(columns, shelf.rows, shelf.decimals, point, shelf.rounded)
 
 
@@ -155,15 +177,32 @@ def _joined(parts: list[Columns]) -> Columns:
     return Columns(**whole)
 
 
-def _points_to_ticks(columns: Columns, point: float, instrument: Instrument, tally: Tally) -> None:
-    ticks = np.floor(columns.spread * (point / instrument.tick) + 0.5)
-    wrong = ticks > MAX_TICKS
-    if wrong.any():
-        rows = np.flatnonzero(wrong)
-        tally.add("amount", len(rows), (f"line {columns.line[r]}: spread" for r in rows))
-    columns.spread = np.minimum(ticks, MAX_TICKS).astype(np.int32)
-    if wrong.any():
-        columns.leave_out(wrong)
+def _points_to_ticks(columns: Columns, point: float, shelf: _Shelf) -> None:
+    """Spreads in ticks; where no price was off the tick grid, the rows are counted that are now."""
+    tick = shelf.reading.instrument.tick
+    wide, off = (np.zeros(len(columns), np.bool_) for _ in range(2))
+    ticks = np.empty(len(columns), np.int32)
+    for rows in stretches(len(columns)):
+        scaled = columns.spread[rows] * (point / tick)
+        whole = np.floor(scaled + 0.5)
+        wide[rows] = whole > MAX_TICKS
+        off[rows] = np.abs(scaled - whole) > GRID_TOLERANCE
+        ticks[rows] = np.minimum(whole, MAX_TICKS)
+    if off.any() and not shelf.rounded:
+        said = (
+            f"line {columns.line[r]}: spread of {columns.spread[r]} points of {point:g}"
+            for r in np.flatnonzero(off)
+        )
+        shelf.count_off_tick(int(off.sum()), said, point)
+    if wide.any():
+        said = (
+            f"line {columns.line[r]}: spread of {columns.spread[r]} points of {point:g} is beyond "
+            f"{MAX_TICKS:,} ticks of {tick:g}"
+            for r in np.flatnonzero(wide)
+        )
+        shelf.tally.add("amount", int(wide.sum()), said)
+    columns.spread = ticks
+    columns.leave_out(wide)
 
 
 class _Shelf:
@@ -174,11 +213,16 @@ class _Shelf:
         self.reading = reading
         self.tally = tally
         self.rows = self.rounded = self.decimals = 0
+        self._unit = reading.spread_unit or layout.spread_unit
+        self._off: list[str] = []
+        self._digits: int | None = 0
+        """Decimals of all that lies off the tick grid, None where no tick can be told."""
+        self._parts = False
+        """Whether spreads have parts of points or ticks."""
 
     def point(self) -> float | None:
         """Price of one point, None where the spread is not in points."""
-        unit = self.reading.spread_unit or self.layout.spread_unit
-        if not self.layout.has_spread or unit != "points":
+        if not self.layout.has_spread or self._unit != "points":
             return None
         return self.reading.point or self.layout.point or 10.0**-self.decimals
 
@@ -187,23 +231,50 @@ class _Shelf:
         for bad in chunk.bad:
             self.tally.add(bad.kind, 1, (f"line {bad.line}: {bad.found}",))
         self.rows += len(chunk.line) + len(chunk.bad)
+        keep = np.ones(len(chunk.line), np.bool_)
         with np.errstate(invalid="ignore", over="ignore"):
-            px, keep = self._prices(chunk)
-            spread = self._spread(chunk, keep)
+            px, off = self._prices(chunk, keep)
+            spread = self._spread(chunk, keep, off)
             volume = chunk.volume
             if not (volume.min(initial=0) >= 0 and volume.max(initial=0) < np.inf):
                 wrong = ~(volume >= 0) | np.isinf(volume)
                 self._wrong("amount", chunk, keep, wrong, "volume")
-        columns = Columns(
-            chunk.line.astype(np.int32), chunk.stamp_ns, px, spread, chunk.volume
-        )  # fmt: skip
+        off &= keep
+        if off.any():
+            self._off_tick(chunk, off)
+        columns = Columns(chunk.line.astype(np.int32), chunk.stamp_ns, px, spread, chunk.volume)
         columns.leave_out(~keep)
         return columns
 
-    def _prices(self, chunk: Chunk) -> tuple[I4, Mask]:
-        """Prices in ticks, and the mask of rows whose prices can be."""
+    def count_off_tick(self, rows: int, places: Iterable[str], step: float | None) -> None:
+        """Counts rows that are rounded; `step` is the price step that they need, if it is known."""
+        self.rounded += rows
+        self._off += islice(places, MOST_PLACES - len(self._off))
+        digits = None if step is None else quality.decimals(np.array([step]))
+        known = self._digits is not None and digits is not None
+        self._digits = max(self._digits or 0, digits or 0) if known else None
+
+    def tell_off_tick(self) -> None:
+        """Counts the rounded rows as a fault, with the tick that would fit."""
+        if not self.rounded:
+            return
+        digits, rounds = self._digits, f"--round rounds to {self.reading.instrument.tick:.10g}"
+        if self._parts:
+            note = f"spreads are no whole {self._unit}: say --spread-unit price; {rounds}"
+        elif digits is None:
+            note = f"no tick fits all prices and spreads; {rounds}"
+        else:
+            digits = max(digits, self.decimals)
+            note = f"--tick {10.0**-digits:.{digits}f} fits all prices and spreads; {rounds}"
+        refused = self.tally.policy.of("off_tick") == "refuse"
+        self.tally.add("off_tick", self.rounded, self._off, note if refused else "")
+
+    def _prices(self, chunk: Chunk, keep: Mask) -> tuple[I4, Mask]:
+        """Prices in ticks and which rows lie off the grid; takes those that cannot be out of keep.
+
+        A wrong row gets prices of one tick, which nobody reads.
+        """
         px, tick = chunk.px, self.reading.instrument.tick
-        keep = np.ones(len(px), np.bool_)
         scaled = px / tick
         whole = np.floor(scaled + 0.5)
         if not (whole.min(initial=1) >= 1 and whole.max(initial=1) <= MAX_TICKS):
@@ -213,37 +284,54 @@ class _Shelf:
             whole[~keep] = scaled[~keep] = 1.0
         scaled -= whole
         np.abs(scaled, out=scaled)
-        digits = quality.decimals(px[keep][::DECIMALS_EVERY])
+        off = np.zeros(len(px), np.bool_)
+        some = px[::DECIMALS_EVERY]
         if scaled.max(initial=0) > GRID_TOLERANCE:
-            rows = np.flatnonzero((scaled > GRID_TOLERANCE).any(axis=1))
-            self.rounded += len(rows)
-            places = (f"line {chunk.line[r]}: {_shown(px[r])}" for r in rows)
-            self.tally.add("off_tick", len(rows), places)
-            finer = quality.decimals(px[rows])
-            digits = None if digits is None or finer is None else max(digits, finer)
-        self.decimals = max(self.decimals, quality.MOST_DECIMALS if digits is None else digits)
+            off |= (scaled > GRID_TOLERANCE).any(axis=1)
+            some = np.concatenate((some, px[off]))
+        some = some[np.isfinite(some).all(axis=1)]
+        if len(some):
+            digits = quality.decimals(some)
+            self.decimals = max(self.decimals, quality.MOST_DECIMALS if digits is None else digits)
         ticks = whole.astype(np.int32)
         o, h, l, c = ticks.T
-        wrong_row = ((np.maximum(o, c) > h) | (np.minimum(o, c) < l)) & keep
-        if wrong_row.any():
-            places = (f"line {chunk.line[r]}: {_shown(px[r])}" for r in np.flatnonzero(wrong_row))
-            self.tally.add("impossible", int(wrong_row.sum()), places)
-            keep &= ~wrong_row
-        return ticks, keep
+        impossible = ((np.maximum(o, c) > h) | (np.minimum(o, c) < l)) & keep
+        if impossible.any():
+            places = (f"line {chunk.line[r]}: {_shown(px[r])}" for r in np.flatnonzero(impossible))
+            self.tally.add("impossible", int(impossible.sum()), places)
+            keep &= ~impossible
+        return ticks, off
 
-    def _spread(self, chunk: Chunk, keep: Mask) -> I4:
-        unit = self.reading.spread_unit or self.layout.spread_unit
-        scaled = chunk.spread / self.reading.instrument.tick if unit == "price" else chunk.spread
+    def _spread(self, chunk: Chunk, keep: Mask, off: Mask) -> I4:
+        """Spreads in ticks or points; rows between two of them are added to `off`."""
+        tick = self.reading.instrument.tick
+        scaled = chunk.spread / tick if self._unit == "price" else chunk.spread
         whole = np.floor(scaled + 0.5)
-        if not (whole.min(initial=0) >= 0 and whole.max(initial=0) <= MAX_TICKS):
-            self._wrong("amount", chunk, keep, ~((whole >= 0) & (whole <= MAX_TICKS)), "spread")
-        off = (np.abs(scaled - whole) > GRID_TOLERANCE) & keep
-        if off.any():
-            places = (
-                f"line {chunk.line[r]}: spread {chunk.spread[r]:.10g}" for r in np.flatnonzero(off)
-            )
-            self.tally.add("off_tick", int(off.sum()), places)
+        if not (chunk.spread.min(initial=0) >= 0 and whole.max(initial=0) <= MAX_TICKS):
+            wrong = ~((chunk.spread >= 0) & (whole <= MAX_TICKS))
+            self._wrong("amount", chunk, keep, wrong, "spread")
+        between = np.abs(scaled - whole) > GRID_TOLERANCE
+        self._parts |= self._unit != "price" and bool((between & keep).any())
+        off |= between
         return np.where(keep, whole, 0.0).astype(np.int32)
+
+    def _off_tick(self, chunk: Chunk, off: Mask) -> None:
+        """Counts the rows off the grid, each with those of its values that are."""
+        tick = self.reading.instrument.tick
+        units = (*(tick,) * 4, tick if self._unit == "price" else 1.0)
+        rows = np.flatnonzero(off)
+
+        def told(row: int) -> str:
+            values = (*chunk.px[row].tolist(), float(chunk.spread[row]))
+            named = zip((*PRICES, "spread"), values, units, strict=True)
+            said = [f"{n} {v:.10g}" for n, v, unit in named if _is_off(v / unit)]
+            return f"line {chunk.line[row]}: {', '.join(said)}"
+
+        prices = [chunk.px[rows].ravel()]
+        prices += [chunk.spread[rows]] if self._unit == "price" else []
+        digits = quality.decimals(np.concatenate(prices))
+        step = None if digits is None else 10.0**-digits
+        self.count_off_tick(len(rows), map(told, rows.tolist()), step)
 
     def _wrong(self, kind: str, chunk: Chunk, keep: Mask, wrong: Mask, name: str) -> None:
         """Counts rows that are wrong and were not before, and takes them out of `keep`."""
@@ -252,12 +340,30 @@ class _Shelf:
             return
         column = {"volume": chunk.volume, "spread": chunk.spread}.get(name)
         values = chunk.px[:, PRICES.index(name)] if column is None else column
+        tick = self.reading.instrument.tick
         places = (
-            f"line {chunk.line[r]}: {name} is {'missing' if np.isnan(values[r]) else values[r]}"
+            f"line {chunk.line[r]}: {name} {_fault(float(values[r]), tick)}"
             for r in np.flatnonzero(wrong)
         )
         self.tally.add(kind, int(wrong.sum()), places)
         keep &= ~wrong
+
+
+def _is_off(ticks: float) -> bool:
+    return abs(ticks - math.floor(ticks + 0.5)) > GRID_TOLERANCE
+
+
+def _fault(value: float, tick: float) -> str:
+    """What is wrong with a price, a volume or a spread."""
+    if math.isnan(value):
+        return "is missing"
+    if math.isinf(value):
+        return f"is {value}"
+    if value <= 0:
+        return f"{value:.10g} is {'negative' if value else 'not positive'}"
+    if value < tick:
+        return f"{value:.10g} is less than half a tick of {tick:.10g}"
+    return f"{value:.10g} is beyond {MAX_TICKS:,} ticks of {tick:.10g}; give the right --tick"
 
 
 def _shown(px: F8) -> str:

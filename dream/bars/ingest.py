@@ -142,5 +142,5 @@ def same_file(source: Path, out: Path) -> bool:
     """Whether the output is the source, by whatever name."""
     try:
         return source.samefile(out)
-    except OSError:
+    except (OSError, ValueError):  # what cannot be a path is refused where it is opened
         return False

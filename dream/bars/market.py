@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dream.bars import closed_hour, plausible, quality, reference, sessions, zones
+from dream.bars import closed_hour, examine, plausible, quality, reference, sessions, zones
 from dream.bars.clocks import iso
 from dream.bars.holes import holes
 
@@ -25,14 +25,19 @@ def look(at: Examination, known: Bars | None = None) -> None:
     Args:
         at: the examination; faults are counted there.
         known: bars of the same market to hold them against.
+
+    Raises:
+        BarsInvalid: no row is left.
     """
     columns, bar_ns = at.columns, at.bar_ns
     filler = quality.filler(
         columns.t_ns, columns.px, columns.volume, bar_ns, has_volume=at.layout.has_volume
     )
     at.take_out("filler", filler)
+    examine.refuse_empty(at)
     if _clock(at):
         at.take_out("weekend", sessions.weekend(columns.t_ns, bar_ns))
+        examine.refuse_empty(at)
         _holes(at)
     _made_up(at)
     _habits(at)

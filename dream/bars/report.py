@@ -22,6 +22,10 @@ DONE: Final = {
     "round": "rounded",
 }
 """Action to what is said of it."""
+MOST_FAULTS: Final = 4
+"""Faults that a message names."""
+LISTED_CHARS, PLACE_CHARS = 320, 120
+"""Characters of all faults in a message but the first, and of one place or note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ class Report:
         symbol, tick: what the prices were read as. point: of a spread in points, else None.
         clock: see Clocks.
         rows_read: rows in the source. rows_kept: bars that came of them. rounded: rows with a
-            price that was moved to the tick grid.
+            price or spread that was moved to the tick grid.
         bar_ns, from_ns, to_ns: length of a bar, first open, last close.
         found: the faults, each with its action.
         days, full_days, half_days, closed_days: trading days, as `holes.Holes` counts them.
@@ -112,14 +116,23 @@ class Report:
 
 
 def listed(found: tuple[Found, ...]) -> str:
-    """Faults in one line, for a message."""
-    return "; ".join(map(in_words, found))
+    """Faults in one line, for a message: the first of them in words, the rest by their number."""
+    shown: list[str] = []
+    for fault in found[:MOST_FAULTS]:
+        text = in_words(fault)
+        if shown and sum(map(len, shown)) + len(text) > LISTED_CHARS:
+            break
+        shown.append(text)
+    more = len(found) - len(shown)
+    return "; ".join([*shown, f"and {more} more"] if more else shown)
 
 
 def in_words(fault: Found) -> str:
-    """One fault in a line: how often, what, what was done, the first place."""
-    first = f"; {fault.places[0]}" if fault.places else ""
-    return f"{fault.count:,} x {described(fault)} ({DONE[fault.action]}){first}"
+    """One fault in a line of a message: how often, what, what was done, the first place."""
+    said = [f"{fault.count:,} x {KINDS[fault.kind].what} ({DONE[fault.action]})"]
+    said += [_cut(fault.places[0])] if fault.places else []
+    said += [_cut(fault.note)] if fault.note else []
+    return "; ".join(said)
 
 
 def described(fault: Found) -> str:
@@ -128,15 +141,21 @@ def described(fault: Found) -> str:
     return f"{KINDS[fault.kind].what}{note}"
 
 
+def _cut(text: str) -> str:
+    return text if len(text) <= PLACE_CHARS else f"{text[:PLACE_CHARS]}..."
+
+
 def refusal(report: Report) -> str:
     """Why an export is refused and what can be done, for a message."""
-    faults = listed(report.refused)
-    choices = ", ".join(
-        f"--on {fault.kind}={'|'.join(KINDS[fault.kind].actions[1:])}"
-        for fault in report.refused
-        if len(KINDS[fault.kind].actions) > 1
-    )
+    refused = report.refused
+    others = [(fault.kind, KINDS[fault.kind].actions) for fault in refused]
+    choices = [
+        f"--on {kind}={'|'.join(action for action in actions if action != 'refuse')}"
+        for kind, actions in others[:MOST_FAULTS]
+    ]
+    choices += ["..."] if len(others) > MOST_FAULTS else []
+    more = "; dream bars check names all" if sum(f.count for f in refused) > 1 else ""
     return (
-        f"{report.source} ({report.format}, clock {report.clock.declared}): {faults}. Nothing was "
-        f"written. Mend the file or choose what is done: {choices}"
+        f"{report.source} ({report.format}, clock {report.clock.declared}): {listed(refused)}. "
+        f"Nothing was written. Mend the file or choose what is done: {', '.join(choices)}{more}"
     )

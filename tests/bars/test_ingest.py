@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -13,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dream.bars import clocks, content_hash, store, synth
-from dream.bars.check import Reading
-from dream.bars.importers import ingest as importing
-from dream.bars.importers import plain_csv, plain_parquet
-from dream.bars.importers.ingest import ingest
+from dream.bars.faults import Policy
+from dream.bars.gather import Reading
+from dream.bars.importers import parquet, text_blocks
+from dream.bars.ingest import ingest
 from dream.errors import BarsInvalid, InputError, SpecInvalid
 from dream.types import Bars, Instrument
 from tests.bars.files import good_rows, names, write_csv, write_parquet
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 UTC = Reading(clock="utc")
+ROUND = Policy({"off_tick": "round"})
+TAKEN_AS_IT_IS = Policy({"off_tick": "round", "level": "keep", "invented": "keep"})
 
 
 def as_csv(bars: Bars, path: Path) -> Path:
@@ -40,15 +43,15 @@ def as_csv(bars: Bars, path: Path) -> Path:
 
 
 def test_bars_survive_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Across the edges of every stretch: blocks of the CSV, batches of the second look."""
+    """Across the edges of every block."""
     bars = synth.make(1_200, 5)
     source = as_csv(bars, tmp_path / "b.csv")
-    hashes = set()
-    for block, batch in ((1 << 21, 1 << 18), (8_192, 100), (4_096, 7)):
-        monkeypatch.setattr(plain_csv, "BLOCK_BYTES", block)
-        monkeypatch.setattr(importing, "ROWS_AT_ONCE", batch)
-        report = ingest(source, tmp_path / "b.parquet", UTC, force=True)
-        assert (report.rows, report.rows_rounded, report.unused) == (1_200, 0, ())
+    as_made, hashes = Reading(clock="utc", policy=Policy({"invented": "keep"})), set()
+    for block in (4 << 20, 8_192, 4_096, 100, 7):
+        monkeypatch.setattr(text_blocks, "BLOCK_BYTES", block)
+        report = ingest(source, tmp_path / "b.parquet", as_made, force=True)
+        assert (report.rows_read, report.rows_kept) == (1_200, 1_200)
+        assert (report.rounded, report.unused, report.dropped) == (0, (), {})
         assert report.bar_ns == bars.bar_ns
         assert report.from_ns == bars.t_close_ns[0] - bars.bar_ns
         assert report.to_ns == bars.t_close_ns[-1]
@@ -61,7 +64,7 @@ def test_bars_survive_a_plain_parquet_in_stretches(
 ) -> None:
     bars = synth.make(1_000, 5)
     frame = pl.read_csv(as_csv(bars, tmp_path / "b.csv"), try_parse_dates=True)
-    monkeypatch.setattr(plain_parquet, "ROWS_AT_ONCE", 33)
+    monkeypatch.setattr(parquet, "RECORDS_AT_ONCE", 33)
     for unit in ("ms", "us", "ns"):
         source = tmp_path / "b.parquet"
         frame.with_columns(pl.col("timestamp").cast(pl.Datetime(unit))).write_parquet(source)
@@ -76,11 +79,16 @@ def test_rounding_is_asked_for_and_counted(tmp_path: Path) -> None:
     rows[9]["open"] = 2009.005  # a half goes up
     rows[12]["spread"] = 0.254
     source, out = write_csv(tmp_path / "b.csv", rows), tmp_path / "out.parquet"
-    with pytest.raises(BarsInvalid, match=r"row 4 .* --round"):
+    with pytest.raises(BarsInvalid, match=r"3 x .* line 5: .* --tick 0.001 fits .* --round"):
         ingest(source, out, UTC)
     assert not out.exists()
-    report = ingest(source, out, Reading(clock="utc", rounding=True))
-    assert (report.rows, report.rows_rounded) == (20, 3)
+    report = ingest(source, out, Reading(clock="utc", policy=ROUND))
+    assert (report.rows_kept, report.rounded) == (20, 3)
+    assert [(f.kind, f.count, f.action) for f in report.found] == [("off_tick", 3, "round")]
+    assert report.found[0].places == (
+        "line 5: high 2005.506, close 2004.104", "line 11: open 2009.005", "line 14: spread 0.254",
+    )  # fmt: skip
+    assert report.found[0].note == ""
     bars = store.read(out)
     assert bars.px[3].tolist() == [200_300, 200_551, 200_225, 200_410]
     assert bars.px[9, 0] == 200_901
@@ -94,7 +102,7 @@ def test_one_rounding_rule(tmp_path_factory: pytest.TempPathFactory, prices: lis
         row.update(open=price, high=price, low=price, close=price)
     folder = tmp_path_factory.getbasetemp()
     source, out = write_csv(folder / "rule.csv", rows), folder / "rule.parquet"
-    ingest(source, out, Reading(clock="utc", rounding=True), force=True)
+    ingest(source, out, Reading(clock="utc", policy=TAKEN_AS_IT_IS), force=True)
     expected = [math.floor(price / 0.01 + 0.5) for price in prices]
     assert store.read(out).px[:, 0].tolist() == expected
 
@@ -104,18 +112,18 @@ def test_float_noise_is_on_the_grid(tmp_path: Path) -> None:
     rows[3]["close"] = 2004.1000000000004
     rows[4]["close"] = 2005.099999999
     report = ingest(write_csv(tmp_path / "b.csv", rows), tmp_path / "out.parquet", UTC)
-    assert report.rows_rounded == 0
+    assert report.rounded == 0
     assert store.read(tmp_path / "out.parquet").px[3:5, 3].tolist() == [200_410, 200_510]
 
 
 def test_a_price_that_rounds_to_nothing_is_refused(tmp_path: Path) -> None:
     rows = good_rows()
     rows[3]["low"] = 0.004
-    with pytest.raises(BarsInvalid, match=r"row 4 .*low of 0 ticks is not positive"):
+    with pytest.raises(BarsInvalid, match=r"line 5: low 0.004 is less than half a tick of 0.01"):
         ingest(
             write_csv(tmp_path / "b.csv", rows),
             tmp_path / "out.parquet",
-            Reading(clock="utc", rounding=True),
+            Reading(clock="utc", policy=ROUND),
         )
 
 
@@ -124,6 +132,40 @@ def test_spread_in_ticks(tmp_path: Path) -> None:
     source, out = write_csv(tmp_path / "b.csv", rows), tmp_path / "out.parquet"
     ingest(source, out, Reading(clock="utc", spread_unit="ticks"))
     assert set(store.read(out).spread.tolist()) == {31}
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (Reading(clock="utc"), 31),  # whole numbers are points, a point the last decimal of prices
+        (Reading(clock="utc", point=0.1), 310),
+        (Reading(clock="utc", spread_unit="price"), 3_100),
+        (Reading(Instrument(tick=0.001), "utc"), 310),
+        (Reading(Instrument(tick=0.001), "utc", point=0.001), 31),
+    ],
+)
+def test_spread_in_points_or_as_a_price(tmp_path: Path, said: Reading, expected: int) -> None:
+    rows = [row | {"spread": 31} for row in good_rows()]
+    out = tmp_path / "out.parquet"
+    report = ingest(write_csv(tmp_path / "b.csv", rows), out, said)
+    assert set(store.read(out).spread.tolist()) == {expected}
+    assert report.rounded == 0
+
+
+def test_spreads_that_are_no_whole_ticks(tmp_path: Path) -> None:
+    source = write_csv(tmp_path / "b.csv", good_rows())
+    with pytest.raises(BarsInvalid, match=r"20 x .* line 2: spread 0.25; .* --spread-unit price"):
+        ingest(source, tmp_path / "out.parquet", Reading(clock="utc", spread_unit="ticks"))
+
+
+def test_points_finer_than_a_tick_are_rounded_when_asked(tmp_path: Path) -> None:
+    rows = [row | {"spread": 20 + k % 2 * 5} for k, row in enumerate(good_rows())]
+    source, out = write_csv(tmp_path / "b.csv", rows), tmp_path / "out.parquet"
+    with pytest.raises(BarsInvalid, match=r"10 x .* line 3: spread of 25 points .* --tick 0.001"):
+        ingest(source, out, Reading(clock="utc", point=0.001))
+    report = ingest(source, out, Reading(clock="utc", point=0.001, policy=ROUND))
+    assert (report.rounded, report.point) == (10, 0.001)
+    assert store.read(out).spread[:4].tolist() == [2, 3, 2, 3]
 
 
 def test_naive_stamps_are_utc_when_said_so(tmp_path: Path) -> None:
@@ -154,28 +196,42 @@ def test_the_instrument_goes_into_the_file(tmp_path: Path) -> None:
 def test_unused_columns_are_told(tmp_path: Path) -> None:
     rows = [row | {"tick_volume": 5, "Note": "x"} for row in good_rows()]
     report = ingest(write_csv(tmp_path / "b.csv", rows), tmp_path / "out.parquet", UTC)
-    assert report.unused == ("tick_volume", "Note")
+    assert report.unused == ("volume", "Note")
+    assert set(store.read(tmp_path / "out.parquet").volume) == {5.0}
 
 
 @pytest.mark.parametrize(
-    ("reading", "said"),
+    ("options", "said"),
     [
-        (Reading(clock=None), "accepted: utc"),
-        (Reading(clock="ny+7"), "'ny\\+7' is not known; accepted: utc"),
-        (Reading(Instrument(tick=0.0), "utc"), "the tick is 0"),
-        (Reading(Instrument(tick=float("nan")), "utc"), "the tick is nan"),
-        (Reading(Instrument(""), "utc"), "is no name"),
-        (Reading(Instrument("X" * 33), "utc"), "is no name"),
-        (Reading(Instrument("X\x1b[2J"), "utc"), "is no name"),
+        ({"clock": "eet"}, "clock 'eet'"),
+        ({"clock": ""}, "clock ''"),
+        ({"instrument": Instrument(tick=0.0)}, "the tick is 0"),
+        ({"instrument": Instrument(tick=-0.01)}, "the tick is -0.01"),
+        ({"instrument": Instrument(tick=float("nan"))}, "the tick is nan"),
+        ({"instrument": Instrument(tick=float("inf"))}, "the tick is inf"),
+        ({"point": 0.0}, "the point is 0"),
+        ({"instrument": Instrument("")}, "is no name"),
+        ({"instrument": Instrument("X" * 33)}, "is no name"),
+        ({"instrument": Instrument("X\x1b[2J")}, "is no name"),
     ],
 )
-def test_what_is_said_about_the_file_must_make_sense(
-    tmp_path: Path, reading: Reading, said: str
-) -> None:
-    source = write_csv(tmp_path / "b.csv", good_rows())
+def test_what_is_said_about_the_file_must_make_sense(options: dict[str, Any], said: str) -> None:
     with pytest.raises(SpecInvalid, match=said):
-        ingest(source, tmp_path / "out.parquet", reading)
-    assert names(tmp_path) == ["b.csv"]
+        Reading(**options)
+
+
+def test_the_file_tells_where_its_bars_came_from(tmp_path: Path) -> None:
+    rows = good_rows()
+    rows.insert(3, dict(rows[3]))
+    source, out = write_csv(tmp_path / "b.csv", rows), tmp_path / "out.parquet"
+    report = ingest(source, out, Reading())
+    assert (report.rows_read, report.rows_kept, report.dropped) == (21, 20, {"duplicate": 1})
+    (record,) = store.provenance(out)
+    assert record == {
+        "source": "b.csv", "sha256": hashlib.sha256(source.read_bytes()).hexdigest(),
+        "format": "plain text", "clock": "utc", "rows_read": 21, "rows_kept": 20, "rounded": 0,
+        "faults": {"duplicate": [1, "drop"]},
+    }  # fmt: skip
 
 
 def test_the_source_is_never_overwritten(tmp_path: Path) -> None:
@@ -194,7 +250,7 @@ def test_a_refused_import_keeps_the_file_that_was_there(tmp_path: Path) -> None:
     before = out.read_bytes()
     rows = good_rows()
     rows[-1]["close"] = float("nan")
-    with pytest.raises(BarsInvalid, match="row 20 "):
+    with pytest.raises(BarsInvalid, match=r"line 21: close is 'nan'\. Nothing was written"):
         ingest(write_csv(tmp_path / "b.csv", rows), out, UTC, force=True)
     assert out.read_bytes() == before
     assert names(tmp_path) == ["b.csv", "out.parquet"]
@@ -211,11 +267,10 @@ def test_parquet_of_whole_numbers_and_short_floats(tmp_path: Path) -> None:
         path = tmp_path / "b.parquet"
         pl.DataFrame(rows).with_columns(**columns).write_parquet(path)
         assert store.read(path).px[0].tolist() == [200_000, 210_000, 190_000, 205_000]
-    # A 32-bit float cannot hold 2000.01: noise of 0.003 ticks is told, not swallowed.
+    # A 32-bit float cannot hold 2050.01: it is read to the digits that it can hold, and told.
     rows = [row | {"close": 2050.01} for row in rows]
     pl.DataFrame(rows).with_columns(**short).write_parquet(path)
-    with pytest.raises(BarsInvalid, match="off the tick grid"):
-        store.read(path)
-    report = ingest(path, tmp_path / "out.parquet", Reading(clock="utc", rounding=True))
-    assert report.rows_rounded == 20
+    report = ingest(path, tmp_path / "out.parquet", UTC)
+    assert report.rounded == 0
+    assert "prices are single-precision; read to seven digits" in report.notes
     assert np.all(store.read(tmp_path / "out.parquet").px[:, 3] == 205_001)

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from dream.bars import clocks, content_hash, store, synth
-from dream.bars.check import Reading
-from dream.bars.importers.ingest import ingest
+from dream.bars.gather import Reading
+from dream.bars.ingest import ingest
 from dream.bars.overview import overview
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ def test_prices_agree_with_polars(real: Bars, frame: pl.DataFrame) -> None:
 def test_an_import_keeps_every_row(real: Bars, real_bars_path: Path, tmp_path: Path) -> None:
     out = tmp_path / "gold.parquet"
     report = ingest(real_bars_path, out, Reading(clock="utc"))
-    assert (report.rows, report.rows_rounded) == (118_135, 0)
+    assert (report.rows_read, report.rows_kept, report.rounded) == (118_135, 118_135, 0)
+    assert report.refused == ()
     assert content_hash(store.read(out)) == content_hash(real)
     assert out.stat().st_size < real_bars_path.stat().st_size
 

@@ -219,7 +219,7 @@ def test_rows_outside_the_range_are_checked_too(tmp_path: Path) -> None:
     rows = good_rows()
     rows[0]["low"] = 9_999.0
     path = write_csv(tmp_path / "b.csv", rows)
-    with pytest.raises(BarsInvalid, match="row 1 "):
+    with pytest.raises(BarsInvalid, match="line 2: open 2000"):
         store.read(path, from_ns=clocks.parse_instant("2024-01-08T03:00Z"))
 
 

@@ -20,8 +20,9 @@ from tests.runs.journal_samples import write_run
 
 CHILD = """
 import json, os, pathlib, subprocess, sys
-from dream.bars.check import Reading
-from dream.bars.importers.ingest import ingest
+from dream.bars.faults import Policy
+from dream.bars.gather import Reading
+from dream.bars.ingest import ingest
 from dream.errors import DreamError
 from dream.runs.journal import Journal
 from dream.runs.spending import Spend
@@ -52,7 +53,9 @@ def money():
         spend.close()
 
 def bars():
-    ingest(pathlib.Path(source), disk / "bars", Reading(Instrument(), "utc"), force=True)
+    kept = {name: "keep" for name in ("weekend", "clock", "level", "invented")}  # quick to make
+    reading = Reading(Instrument(), "utc", Policy(kept))
+    ingest(pathlib.Path(source), disk / "bars", reading, force=True)
 
 def tried():
     try:

@@ -103,6 +103,11 @@ def _reading(path: Path) -> Generator[pq.ParquetFile]:
             path, buffer_size=BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True
         ) as file:
             yield file
+    except UnicodeEncodeError:
+        raise BarsInvalid(
+            f"{path}: the path is not UTF-8, and Parquet can only be read under one that is;"
+            " rename the file or its folder"
+        ) from None
     except (pa.ArrowException, OSError, UnicodeDecodeError, MemoryError) as e:
         reason = str(e).split("\n", maxsplit=1)[0][:120]
         raise BarsInvalid(f"{path} is not a readable Parquet file: {reason}; copy it again") from e

@@ -49,6 +49,7 @@ TEXT_FORMATS: Final[tuple[Form, ...]] = (
 """Tried in this order, by the head of the file."""
 ZERO_OFFSET: Final = re.compile(r".*[+-]00:?(00)?")
 WHOLE: Final = re.compile(r"\d+(\.0+)?")
+FRACTION: Final = re.compile(r"\d*\.\d*[1-9]\d*")
 PERIODS: Final = {"M": 1, "MIN": 1, "H": 60, "D": 1440, "": 1}
 PERIOD: Final = re.compile(r"(?P<a>\d{1,4})?\s?(?P<unit>M|MIN|H|D|)(?P<b>\d{1,3})?")
 LOW_GOLD: Final = 1000
@@ -82,7 +83,7 @@ def open_text(path: Path, hints: Hints) -> Opened:
     width = len(roles.names)
     divisor = _divisor(roles, data, hints, notes)
     comma = _decimal_comma(data, roles)
-    sheet = Sheet(path, head.separator, width, roles, stamp, comma, divisor, same)
+    sheet = Sheet(path, head.separator, width, roles, stamp, comma, divisor, same, values[0])
     stamp = _ordered(stamp, values, sheet, rows[0], hints)
     sheet = replace(sheet, stamp=stamp)
     layout = _layout(form, sheet, data, values, notes)
@@ -235,10 +236,15 @@ def _spread_unit(
     form: Form, sheet: Sheet, data: Sequence[Line], notes: list[str]
 ) -> Literal["points", "price"]:
     at = sheet.roles.spread
-    if at is None or form.spread_unit:
+    if at is None:
         return form.spread_unit or "price"
     named = key(sheet.roles.names[at]).endswith(("points", "pts"))
     values = [line.fields[at] for line in data]
+    if form.spread_unit == "points" and any(map(FRACTION.fullmatch, values)):
+        notes.append("the spread column has fractions: taken for prices, not for points")
+        return "price"
+    if form.spread_unit:
+        return form.spread_unit
     whole = all(map(WHOLE.fullmatch, values)) and any(v.strip("0.") for v in values)
     if whole and not named:
         notes.append("the spread column has whole numbers: taken for points")

@@ -40,6 +40,7 @@ class Sheet:
         width: fields of a row. divisor: stored prices per unit of quote currency.
         decimal_comma: whether 1.737,81 is a number and 1,737.81 is none.
         same: column to the value that every row must have, such as the symbol.
+        like: the stamp of the first row.
     """
 
     path: Path
@@ -50,6 +51,7 @@ class Sheet:
     decimal_comma: bool
     divisor: float
     same: dict[int, str]
+    like: str
 
     @property
     def used(self) -> list[int]:
@@ -184,6 +186,7 @@ def _one_by_one(block: Block, sheet: Sheet) -> Chunk:
         name, _, k = next(fault for fault in faults if not fault[1][row])
         value = _stamp_text(frame[row], sheet)[0] if k is None else frame[k][row]
         said = f"{name[:40]} is {value!r}"
+        said += f", the first row has {sheet.like[:40]!r}" if k is None else ""
         line = int(lines[row])
         bad[line] = BadRow(line, "unreadable", said[:FOUND_CHARS])
     kept = {name: column[ok] for name, column in values.items()}
