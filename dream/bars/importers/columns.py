@@ -116,13 +116,13 @@ def by_place(head: Head, form: Form, hints: Hints) -> Roles:
     """
     if form.names and len(form.names) == len(head.first):
         return locate(form.names, head, form, hints)
-    kinds = [stamps.kind(f) for f in head.first]
+    kinds = [_kind(head.values(k, 0)) for k in range(len(head.first))]
     first = next((k for k, found in enumerate(kinds) if found not in {None, "time"}), None)
     stamp = [] if first is None else [first]
     if first is not None and kinds[first : first + 2] == ["date", "time"]:
         stamp.append(first + 1)
     names = [f"column {k + 1}" for k in range(len(head.first))]
-    for k, role in zip(stamp, ("date", "time") if len(stamp) == 2 else ("timestamp",), strict=True):
+    for k, role in zip(stamp, ("date", "time") if stamp[1:] else ("timestamp",), strict=False):
         names[k] = role
     free = [k for k in range(len(names)) if not stamp or k > stamp[-1]]
     for k, role in zip(free, (*PRICES, "volume"), strict=False):
