@@ -117,7 +117,7 @@ def by_place(head: Head, form: Form, hints: Hints) -> Roles:
     """
     if form.names and len(form.names) == len(head.first):
         return locate(form.names, head, form, hints)
-    kinds = [stamps.kind(f) for f in head.first]
+    kinds = [_kind(head.values(k, 0)) for k in range(len(head.first))]
     first = next((k for k, found in enumerate(kinds) if found not in {None, "time"}), None)
     stamp = [] if first is None else [first]
     if first is not None and kinds[first : first + 2] == ["date", "time"]:
