@@ -154,6 +154,8 @@ def refusal(report: Report) -> str:
         for kind, actions in others[:MOST_FAULTS]
     ]
     choices += ["..."] if len(others) > MOST_FAULTS else []
+    fits = report.clock.fitting[:1] if any(fault.kind == "clock" for fault in refused) else ()
+    choices = [f"--clock {clock}" for clock in fits] + choices
     more = "; dream bars check names all" if sum(f.count for f in refused) > 1 else ""
     return (
         f"{report.source} ({report.format}, clock {report.clock.declared}): {listed(refused)}. "

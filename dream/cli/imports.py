@@ -153,8 +153,10 @@ def check(
     else:
         _print(report)
     if report.refused:
-        names = ", ".join(fault.kind for fault in report.refused)
-        typer.echo(f"An import is refused: {names}. See --on.", err=True)
+        names = [fault.kind for fault in report.refused]
+        fits = report.clock.fitting if "clock" in names else ()
+        hint = f"try --clock {fits[0]}" if fits else "mend the file, or see --on"
+        typer.echo(f"An import is refused: {', '.join(names)}; {hint}.", err=True)
         raise typer.Exit(BarsInvalid.exit_code)
 
 

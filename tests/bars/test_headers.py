@@ -27,7 +27,7 @@ HEADER = "timestamp,open,high,low,close"
         ("O,H,L,C,V", ["line 1: no column timestamp", EXPECTED, "found O, H, L, C, V", "rename"]),
         ("Date,Time,O,H,L", ["no column close", EXPECTED, "found Date, Time, O", "--column"]),
         ("timestamp,1,2,3,close", ["no column open, high, low", EXPECTED]),  # three are no row
-        ("hello", ["there are 1 columns", "no column timestamp", EXPECTED, "found hello"]),
+        ("hello", ["line 1: this is a line without a tab", "found 'hello'"]),
         ("time,bid,ask", ["no column open", "export bars, not ticks"]),
         ("timestamp,high,low,open,open", ["two columns open", "each name once", "rename one"]),
     ],
