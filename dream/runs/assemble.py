@@ -125,7 +125,7 @@ def assemble(
         digest = of(thing, module)
         if digest is not None:
             hashes[name] = digest
-        notes += state.notes(thing)
+        notes += state.notes(thing, module)
     if spec.model.startswith("scripted:"):
         digest = _script_hash(spec.model.partition(":")[2])
         if digest is not None:

@@ -116,19 +116,25 @@ def content_hash(thing: object, module: str | None = None) -> str | None:
         module: that it is named in.
     """
     source = source_hash(thing, module)
-    if module is not None and inspect.isfunction(thing) and not thing.__closure__:
-        return source  # all of it stands in files
+    if _is_in_files(thing, module):
+        return source
     state = state_when_given(thing).digest
     return source and hashlib.sha256(f"{source} {state}".encode()).hexdigest()[:32]
 
 
-def notes(*given: object) -> tuple[str, ...]:
-    """What a user should know of things that were handed over or named: what is not seen."""
-    kinds = dict.fromkeys(kind for thing in given for kind in state_when_given(thing).by_type)
+def notes(thing: object, module: str | None = None) -> tuple[str, ...]:
+    """What a user should know of a thing that was handed over or named: what is not seen."""
+    if _is_in_files(thing, module):
+        return ()
     return tuple(
         f"{kind} counts by its type alone: another value of it is taken for the same run"
-        for kind in kinds
+        for kind in state_when_given(thing).by_type
     )
+
+
+def _is_in_files(thing: object, module: str | None) -> bool:
+    """Whether all of it stands in the files of the module that names it."""
+    return module is not None and inspect.isfunction(thing) and not thing.__closure__
 
 
 class _Walk:
