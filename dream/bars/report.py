@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 MOST_FAULTS: Final = 4
 """Faults that a message names."""
-LISTED_CHARS, PLACE_CHARS = 320, 120
-"""Characters of all faults in a message but the first, and of one place or note."""
+LISTED_CHARS, PLACE_CHARS, NOTE_CHARS = 320, 120, 160
+"""Characters of the faults in a message if there are several, of one place and of one note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +124,13 @@ def in_words(fault: Found) -> str:
         "last": "the last kept", "sort": "sorted", "round": "rounded",
     }[fault.action]  # fmt: skip
     said = [f"{fault.count:,} x {KINDS[fault.kind].what} ({done})"]
-    said += [_cut(fault.places[0])] if fault.places else []
-    said += [_cut(fault.note)] if fault.note else []
+    said += [_cut(fault.places[0], PLACE_CHARS)] if fault.places else []
+    said += [_cut(fault.note, NOTE_CHARS)] if fault.note else []
     return "; ".join(said)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= PLACE_CHARS else f"{text[:PLACE_CHARS]}..."
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def refusal(report: Report) -> str:
@@ -141,6 +141,8 @@ def refusal(report: Report) -> str:
         f"--on {kind}={'|'.join(action for action in actions if action != 'refuse')}"
         for kind, actions in others[:MOST_FAULTS]
     ]
+    if report.clock.fitting and any(fault.kind == "clock" for fault in refused):
+        choices.insert(0, f"--clock {report.clock.fitting[0]}")
     choices += ["..."] if len(others) > MOST_FAULTS else []
     more = "; dream bars check names all" if sum(f.count for f in refused) > 1 else ""
     return (

@@ -46,10 +46,10 @@ def test_bars_survive_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     """Across the edges of every block."""
     bars = synth.make(1_200, 5)
     source = as_csv(bars, tmp_path / "b.csv")
-    as_made, hashes = Reading(clock="utc", policy=Policy({"invented": "keep"})), set()
+    hashes = set()
     for block in (4 << 20, 8_192, 4_096, 100, 7):
         monkeypatch.setattr(text_blocks, "BLOCK_BYTES", block)
-        report = ingest(source, tmp_path / "b.parquet", as_made, force=True)
+        report = ingest(source, tmp_path / "b.parquet", UTC, force=True)
         assert (report.rows_read, report.rows_kept) == (1_200, 1_200)
         assert (report.rounded, report.unused, report.dropped) == (0, (), {})
         assert report.bar_ns == bars.bar_ns
