@@ -329,9 +329,7 @@ class _Shelf:
 
         prices = [chunk.px[rows].ravel()]
         prices += [chunk.spread[rows]] if self._unit == "price" else []
-        digits = quality.decimals(np.concatenate(prices))
-        step = None if digits is None else 10.0**-digits
-        self.count_off_tick(len(rows), map(told, rows.tolist()), step)
+        self.count_off_tick(len(rows), map(told, rows.tolist()), _step(np.concatenate(prices)))
 
     def _wrong(self, kind: str, chunk: Chunk, keep: Mask, wrong: Mask, name: str) -> None:
         """Counts rows that are wrong and were not before, and takes them out of `keep`."""
@@ -347,6 +345,16 @@ class _Shelf:
         )
         self.tally.add(kind, int(wrong.sum()), places)
         keep &= ~wrong
+
+
+def _step(prices: F8) -> float | None:
+    """The largest power of ten whose grid all prices lie on; None of 32-bit floats, on no grid."""
+    digits = quality.decimals(prices)
+    if digits is None:
+        return None
+    scaled = prices * 10.0**digits
+    fits = bool((np.abs(scaled - np.rint(scaled)) <= GRID_TOLERANCE).all())
+    return 10.0**-digits if fits else None
 
 
 def _is_off(ticks: float) -> bool:

@@ -109,7 +109,7 @@ def _habits(at: Examination) -> None:
     stitched = quality.stitched(columns.t_ns, columns.px, at.bar_ns)
     if stitched.is_stitched:
         share = f"{stitched.share:.0%} of the opens, {stitched.gap_share:.0%} behind gaps"
-        at.tally.add("stitched", round(stitched.share * len(columns)), (), share)
+        at.tally.add("stitched", round(stitched.share * (len(columns) - 1)), (), share)
     flat = quality.flat(columns.px)
     at.tally.add("flat", flat.count, (), f"{flat.share:.1%} of the bars")
     if flat.nearly_all:

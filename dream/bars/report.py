@@ -24,8 +24,8 @@ DONE: Final = {
 """Action to what is said of it."""
 MOST_FAULTS: Final = 4
 """Faults that a message names."""
-LISTED_CHARS, PLACE_CHARS = 320, 120
-"""Characters of all faults in a message but the first, and of one place or note."""
+LISTED_CHARS, PLACE_CHARS, NOTE_CHARS = 320, 120, 160
+"""Characters of the faults in a message if there are several, of one place and of one note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +130,8 @@ def listed(found: tuple[Found, ...]) -> str:
 def in_words(fault: Found) -> str:
     """One fault in a line of a message: how often, what, what was done, the first place."""
     said = [f"{fault.count:,} x {KINDS[fault.kind].what} ({DONE[fault.action]})"]
-    said += [_cut(fault.places[0])] if fault.places else []
-    said += [_cut(fault.note)] if fault.note else []
+    said += [_cut(fault.places[0], PLACE_CHARS)] if fault.places else []
+    said += [_cut(fault.note, NOTE_CHARS)] if fault.note else []
     return "; ".join(said)
 
 
@@ -141,8 +141,8 @@ def described(fault: Found) -> str:
     return f"{KINDS[fault.kind].what}{note}"
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= PLACE_CHARS else f"{text[:PLACE_CHARS]}..."
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def refusal(report: Report) -> str:
@@ -153,6 +153,8 @@ def refusal(report: Report) -> str:
         f"--on {kind}={'|'.join(action for action in actions if action != 'refuse')}"
         for kind, actions in others[:MOST_FAULTS]
     ]
+    if report.clock.fitting and any(fault.kind == "clock" for fault in refused):
+        choices.insert(0, f"--clock {report.clock.fitting[0]}")
     choices += ["..."] if len(others) > MOST_FAULTS else []
     fits = report.clock.fitting[:1] if any(fault.kind == "clock" for fault in refused) else ()
     choices = [f"--clock {clock}" for clock in fits] + choices

@@ -46,10 +46,10 @@ def test_bars_survive_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     """Across the edges of every block."""
     bars = synth.make(1_200, 5)
     source = as_csv(bars, tmp_path / "b.csv")
-    as_made, hashes = Reading(clock="utc", policy=Policy({"invented": "keep"})), set()
+    hashes = set()
     for block in (4 << 20, 8_192, 4_096, 100, 7):
         monkeypatch.setattr(text_blocks, "BLOCK_BYTES", block)
-        report = ingest(source, tmp_path / "b.parquet", as_made, force=True)
+        report = ingest(source, tmp_path / "b.parquet", UTC, force=True)
         assert (report.rows_read, report.rows_kept) == (1_200, 1_200)
         assert (report.rounded, report.unused, report.dropped) == (0, (), {})
         assert report.bar_ns == bars.bar_ns
@@ -114,6 +114,17 @@ def test_float_noise_is_on_the_grid(tmp_path: Path) -> None:
     report = ingest(write_csv(tmp_path / "b.csv", rows), tmp_path / "out.parquet", UTC)
     assert report.rounded == 0
     assert store.read(tmp_path / "out.parquet").px[3:5, 3].tolist() == [200_410, 200_510]
+
+
+def test_a_tick_is_proposed_only_if_it_fits(tmp_path: Path) -> None:
+    """Prices that went through 32-bit floats lie on no grid, though four digits describe them."""
+    names = ("open", "high", "low", "close")
+    rows = [row | {n: float(np.float32(row[n] + 0.4)) for n in names} for row in good_rows()]
+    source, out = write_csv(tmp_path / "b.csv", rows), tmp_path / "out.parquet"
+    with pytest.raises(BarsInvalid, match=r"no tick fits all prices and spreads; --round rounds"):
+        ingest(source, out, UTC)
+    assert ingest(source, out, Reading(clock="utc", policy=ROUND)).rounded == 20
+    assert store.read(out).px[0].tolist() == [200_040, 200_290, 199_965, 200_150]
 
 
 def test_a_price_that_rounds_to_nothing_is_refused(tmp_path: Path) -> None:
