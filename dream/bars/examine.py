@@ -10,6 +10,7 @@ import numpy as np
 from dream.bars import closed_hour, quality, zones
 from dream.bars.clocks import DAY_MIN, iso
 from dream.bars.report import Clocks, listed
+from dream.bars.sessions import trading_minutes
 from dream.errors import BarsInvalid, SpecInvalid
 from dream.types import MINUTE_NS
 
@@ -88,9 +89,26 @@ def order(at: Examination) -> None:
     other = quality.other_length(at.columns.t_ns, at.bar_ns)
     lengths = ", ".join(f"{ns // MINUTE_NS}" for ns in other.lengths_ns)
     at.take_out("other_length", other.mask, f": bars of {lengths} among those of {minutes} minutes")
+    _whole_days(at)
     said = f": off the grid of {minutes}-minute bars"
     at.take_out("off_grid", quality.off_grid(at.columns.t_ns, at.bar_ns), said)
     refuse_empty(at)
+
+
+def _whole_days(at: Examination) -> None:
+    """Puts daily bars where their trading day begins, unless all begin at midnight UTC.
+
+    The midnight of a server is an hour beside it for some weeks a year, or always; the date is that
+    of the middle of the bar.
+    """
+    t_ns = at.columns.t_ns
+    if at.bar_ns != DAY_NS or not (t_ns % DAY_NS).any():
+        return
+    date = trading_minutes(t_ns + DAY_NS // 2).astype(np.int64) // DAY_MIN
+    begin = zones.to_utc(date * DAY_NS, zones.parse_clock(DATES)).t_ns
+    if (begin != t_ns).any():
+        at.columns.t_ns = begin
+        at.notes.append("daily bars were put where their trading day begins, 17:00 New York")
 
 
 def refuse_empty(at: Examination) -> None:

@@ -86,12 +86,12 @@ def refused(capsys: pytest.CaptureFixture[str], path: Path, *options: str) -> st
         (lines((50, row(time="2024-01-02 24:00:00"))), "line 50: time is '2024-01-02 24:00:00'"),
         (lines((50, row(time="2024-01-02 11:60:00"))), "line 50: time is '2024-01-02 11:60:00'"),
         # Prices that do not.
-        (lines((50, row(high="0"))), "line 50: high is 0"),
-        (lines((50, row(low="-2070.12"))), "line 50: low is -2070.12"),
+        (lines((50, row(high="0"))), "line 50: high 0 is not positive"),
+        (lines((50, row(low="-2070.12"))), "line 50: low -2070.12 is negative"),
         (lines((50, row(close="2O70.12"))), "line 50: close is '2O70.12'"),
         (lines((50, row(open=""))), "line 50: open is missing"),
         (lines((50, row(high="1.5"))), f"line 50: open {O:g}, high 1.5, low {L:g}, close {C:g}"),
-        (lines((50, row(volume="-1"))), "line 50: volume is -1"),
+        (lines((50, row(volume="-1"))), "line 50: volume -1 is negative"),
         (lines((50, row(open=f"{O - 0.005:.3f}"))), f"line 50: open {O - 0.005:.7g}"),
         # A time twice: with other values refused, backwards too.
         (lines((50, row(time=LINES[48].split(",")[0]))), "line 50 (2024-01-02T10:45:00Z)"),
@@ -168,3 +168,20 @@ def test_a_clock_must_be_given(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert "its times carry no zone" in message
     assert "these fit: utc" in message
     assert "'eet'" in refused(capsys, path, "--clock", "eet")
+
+
+@pytest.mark.parametrize(
+    ("kind", "date", "option"),
+    [("weekend", "2024-01-06", "weekend=drop"), ("filler", "2024-01-06", "filler=drop")],
+)
+def test_nothing_is_left(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, kind: str, date: str, option: str
+) -> None:
+    """All rows lie on a Saturday; those that do not move are filler."""
+    path = tmp_path / "XAUUSD.csv"
+    high = 2002 if kind == "weekend" else 2000
+    rows = [f"{date} {h:02d}:00,2000,{high},2000,2000,{h * (high - 2000)}" for h in range(1, 20)]
+    path.write_text("\n".join(["time,open,high,low,close,volume", *rows]), encoding="utf-8")
+    message = refused(capsys, path, "--clock", "utc", "--on", option)
+    assert "no row is left; 19 x a bar" in message
+    assert "line 2 (2024-01-06T01:00:00Z)" in message

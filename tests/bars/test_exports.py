@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dream.bars import clocks, content_hash, ingest, synth, with_atr_m5
+from dream.bars import clocks, content_hash, ingest, store, synth, with_atr_m5
 from dream.bars.faults import Policy
 from dream.bars.gather import Reading
 from dream.bars.resample import resample
@@ -141,3 +141,24 @@ def test_shorter_bars_make_those_of_which_they_were_made(n: int, seed: int, part
     whole = synth.make(n, seed)
     joined = resample(export.split(whole, parts), 15).bars
     assert content_hash(with_atr_m5(joined, None)) == content_hash(whole)
+
+
+@pytest.mark.parametrize("hour", [0, 8])
+@pytest.mark.parametrize("clock", ["eet-eu", "ny+7", "fixed:+03:00", "Asia/Kolkata", "utc"])
+def test_days_of_any_server_are_trading_days(tmp_path: Path, clock: str, hour: int) -> None:
+    """Stamps at one hour of a clock, over both switches of a year, as a terminal writes them."""
+    bars = resample(synth.make(24_000, 5), 1440).bars
+    days = bars.day.astype("M8[D]")
+    stamps = [str(day).replace("-", ".") for day in days]
+    lines = [f"{day},{hour:02d}:00,{export.fields(row)},{row.volume}"
+             for day, row in zip(stamps, export.rows(bars, "utc"), strict=True)]  # fmt: skip
+    source, out = tmp_path / "XAUUSD1440.csv", tmp_path / "out.parquet"
+    source.write_text("\n".join(lines), encoding="utf-8")
+    report = ingest.ingest(source, out, Reading(clock=clock, policy=Policy(KEPT)))
+    assert report.rows_kept == len(bars)
+    made = store.read(out)
+    assert np.array_equal(made.px, bars.px)
+    if (clock, hour) == ("utc", 0):  # a grid of its own, which is left alone
+        assert (made.t_close_ns % DAY == 0).all()
+    else:
+        assert np.array_equal(made.t_close_ns, bars.t_close_ns)

@@ -177,7 +177,7 @@ def test_every_value_that_is_left(name: str) -> None:
     """Each bar is a row of the file as it was read by hand, and no bar is there twice."""
     _, bars = imported(name)
     hand = by_hand.read(name)
-    if TABLE[name].format in {THREE_LINES, "Investing.com"}:  # dates are those of trading days
+    if hand.bar_ns == DAY_NS:  # dates are those of trading days
         row = np.searchsorted(hand.t // DAY_NS, bars.day)
         assert np.array_equal(hand.t[row] // DAY_NS, bars.day)
         assert (bars.minute == 1440).all()
