@@ -358,7 +358,8 @@ def _nothing(halves: Halves, mondays: I8) -> str:
 
 
 def _fitting(texts: tuple[str, ...], judged: int) -> str:
-    weeks = f"the closed hour is empty in all {judged} weeks that can be judged"
+    many = "the one week" if judged == 1 else f"all {judged} weeks"
+    weeks = f"the closed hour is empty in {many} that can be judged"
     if len(texts) == 1:
         return f"{texts[0]} alone fits: {weeks}"
     return f"{', '.join(texts)} fit and cannot be told apart on this range: {weeks}"

@@ -156,8 +156,6 @@ def refusal(report: Report) -> str:
     if report.clock.fitting and any(fault.kind == "clock" for fault in refused):
         choices.insert(0, f"--clock {report.clock.fitting[0]}")
     choices += ["..."] if len(others) > MOST_FAULTS else []
-    fits = report.clock.fitting[:1] if any(fault.kind == "clock" for fault in refused) else ()
-    choices = [f"--clock {clock}" for clock in fits] + choices
     more = "; dream bars check names all" if sum(f.count for f in refused) > 1 else ""
     return (
         f"{report.source} ({report.format}, clock {report.clock.declared}): {listed(refused)}. "

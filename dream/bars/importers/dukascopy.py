@@ -24,7 +24,8 @@ def _local(head: Head) -> bool:
 def _node(head: Head) -> bool:
     stamps = head.values(0, 1)[:1]
     named = head.first[:5] == ("timestamp", "open", "high", "low", "close")
-    return named and len(head.first) <= 6 and all(map(_MILLISECONDS.fullmatch, stamps))
+    known = bool(stamps) and all(map(_MILLISECONDS.fullmatch, stamps))
+    return named and len(head.first) <= 6 and known
 
 
 FORMS: Final = (
