@@ -74,7 +74,7 @@ def _clock(at: Examination) -> bool:
 def _holes(at: Examination) -> None:
     gaps = holes(at.columns.t_ns, at.bar_ns)
     at.gaps = gaps
-    missing = f"{int(gaps.bars.sum()):,} bars are missing in all" if len(gaps) else ""
+    missing = f"missing bars in all: {int(gaps.bars.sum()):,}" if len(gaps) else ""
     at.tally.add("hole", len(gaps), gaps.places(MOST_HOLES), missing)
     if gaps.quiet:
         at.notes.append(

@@ -76,16 +76,19 @@ def without(name):
 
 T = good_rows()["timestamp"]
 WRONG_ROWS = {
-    "nan": (changed(close=(7, float("nan"))), "row 8"),
-    "null": (changed(close=(7, None)), "row 8"),
-    "infinite": (changed(high=(7, float("inf"))), "row 8"),
-    "negative": (changed(low=(7, -1.0)), "row 8"),
-    "zero": (changed(low=(7, 0.0)), "row 8"),
-    "high below the close": (changed(high=(7, 1_990.0)), "row 8"),
-    "low above the open": (changed(low=(7, 2_100.0), high=(7, 2_200.0)), "row 8"),
-    "the same stamp twice": (changed(timestamp=(7, T[6])), "row 8"),
-    "out of order": (changed(timestamp=(7, T[5])), "row 8"),
-    "off the grid of ticks": (changed(open=(7, 2_001.503)), "off the tick grid"),
+    "nan": (changed(close=(7, float("nan"))), "line 9"),
+    "null": (changed(close=(7, None)), "line 9"),
+    "infinite": (changed(high=(7, float("inf"))), "line 9"),
+    "negative": (changed(low=(7, -1.0)), "line 9"),
+    "zero": (changed(low=(7, 0.0)), "line 9"),
+    "high below the close": (changed(high=(7, 1_990.0)), "line 9"),
+    "low above the open": (changed(low=(7, 2_100.0), high=(7, 2_200.0)), "line 9"),
+    "the same stamp twice": (changed(timestamp=(7, T[6])), "line 9"),
+    "out of order": (changed(timestamp=(7, T[5])), "line 9"),
+    "off the grid of ticks": (
+        changed(open=(7, 2_001.503)),
+        "line 9: open 2001.503; --tick 0.001 fits",
+    ),
     "off the grid of bars": (changed(timestamp=(7, T[7] + 60 * 10**9)), "off the grid"),
     "no close": (without("close"), "no column close"),
 }
@@ -106,12 +109,12 @@ def test_wrong_rows(refused, dream, case):
         (b"", "is empty"),
         (b"PAR1", "is damaged"),
         (b"PAR1" + b"\0" * 500 + b"PAR1", "is damaged"),
-        (b"hello\n", "no column timestamp"),
+        (b"hello\n", "line 1: "),
         (b"timestamp,open,high,low,close\n", "no rows"),
         (b"\xff\xfe\x00\x01" * 100, "gold"),
         (b"timestamp,open,high,low,close\n2024-01-02T01:00:00Z,1,1,1\n", "gold"),
-        (b"timestamp,open,high,low,close\n2024-01-02T01:00:00Z,1,1,1,1\n", "one row"),
-        (b"timestamp,open,high,low,close\nnever,1,1,1,1\nnever,1,1,1,1\n", "row 1"),
+        (b"timestamp,open,high,low,close\n2024-01-02T01:00:00Z,1,1,1,1\n", "does not tell the length of a bar"),
+        (b"timestamp,open,high,low,close\nnever,1,1,1,1\nnever,1,1,1,1\n", "line 2"),
     ],
 )  # fmt: skip
 def test_files_that_are_no_bars(refused, dream, content, message):

@@ -70,7 +70,8 @@ MOMENTS = [
 def test_one_line_and_nothing_left(tmp_path, bars_path, a_run, event, word, words):
     csv = tmp_path / "gold.csv"
     csv.write_text(
-        "timestamp,open,high,low,close\n2024-01-02T01:00Z,1,1,1,1\n2024-01-02T01:15Z,1,1,1,1\n"
+        "timestamp,open,high,low,close\n"
+        "2024-01-02T01:00Z,2060,2062,2059,2061\n2024-01-02T01:15Z,2061,2061,2058,2059\n"
     )
     (tmp_path / "dream.toml").write_text("")
     places = {"BARS": bars_path, "RUN": a_run, "CSV": csv}

@@ -44,23 +44,23 @@ def reading(tmp_path):
 
 
 def test_27_unsorted_stamps_are_refused_with_their_row(reading) -> None:
-    with pytest.raises(BarsInvalid, match=r"row 3\b.*earlier"):
+    with pytest.raises(BarsInvalid, match=r"earlier than the one before it .*line 4\b"):
         reading(F, F, F, times=[0, 2, 1])
 
 
 def test_28_duplicate_stamps_are_refused_with_their_row(reading) -> None:
-    with pytest.raises(BarsInvalid, match=r"row 3\b.*same"):
+    with pytest.raises(BarsInvalid, match=r"there twice.*line 4\b"):
         reading(F, F, F, times=[0, 1, 1])
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_29_a_price_that_is_no_number_is_refused_with_its_row(reading, bad) -> None:
-    with pytest.raises(BarsInvalid, match=r"row 2\b"):
+    with pytest.raises(BarsInvalid, match=r"line 3: high is"):
         reading(F, (100, bad, 99, 100), F)
 
 
 def test_30_a_high_under_the_close_is_refused_with_its_row(reading) -> None:
-    with pytest.raises(BarsInvalid, match=r"row 2\b.*high"):
+    with pytest.raises(BarsInvalid, match=r"high or low contradict.*line 3\b"):
         reading(F, (100, 100.5, 99, 101), F)
 
 

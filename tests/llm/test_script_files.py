@@ -252,7 +252,7 @@ class TestAnswers:
             return Decision() if ask.seq != 3 or len(calls) > 4 else {"confidence": 7}
 
         what = made.spec(bars_path, decisions=6)
-        with pytest.raises(InputError, match=r"decide, question 3: .*action: Field required"):
+        with pytest.raises(InputError, match=r"decide@\w+, question 3: .*action: Field required"):
             made.run(what, tmp_path, decider=decide)
         kinds = [line.kind for line in made.lines(made.only_run(tmp_path))]
         assert kinds == ["opened", *["reply", "decision"] * 3]
