@@ -18,8 +18,8 @@ from benchmarks.rule_run import bars
 from benchmarks.timing import Row, each, in_words
 from dream.bars import content_hash, store
 from dream.bars.faults import Policy
-from dream.bars.gather import Reading
 from dream.bars.ingest import ingest
+from dream.bars.reading import Reading
 from dream.runs import api
 from dream.runs.spec import make_spec
 from dream.runs.verify import verify

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dream.bars.faults import Tally
-    from dream.bars.gather import Columns, Mask, Reading
+    from dream.bars.gather import Columns, Mask
     from dream.bars.holes import Holes
+    from dream.bars.reading import Reading
     from dream.bars.sheet import Layout
     from dream.types import I8
 
@@ -49,6 +50,7 @@ class Examination:
     clocks: Clocks = field(default_factory=lambda: Clocks(""))
     gaps: Holes | None = None
     notes: list[str] = field(default_factory=list[str])
+    newest_first: bool = False
 
     def take_out(
         self, kind: str, wrong: Mask, said: str = "", note: str = "", *, wall: bool = False
@@ -180,9 +182,11 @@ def _bar_ns(at: Examination, t_ns: I8) -> int:
 
 
 def _sort(at: Examination) -> None:
-    back = np.diff(at.columns.t_ns) < 0
-    if np.count_nonzero(back) > NEWEST_FIRST * len(back):
+    step = np.diff(at.columns.t_ns)
+    back = step < 0
+    if back.any() and np.count_nonzero(back) > NEWEST_FIRST * np.count_nonzero(step):
         at.columns.take(slice(None, None, -1))
+        at.newest_first = True
         at.notes.append("the newest row came first; the order was turned round")
         back = np.diff(at.columns.t_ns) < 0
     if back.any():
@@ -213,6 +217,9 @@ def _once(at: Examination) -> None:
     same = np.diff(at.columns.t_ns) == 0
     if not same.any():
         return
-    last = at.tally.policy.of("conflict") == "last"
+    says_last = at.tally.policy.of("conflict") == "last"
+    last = says_last != at.newest_first  # the first of the file is the last of a turned one
     out = np.append(same, False) if last else np.append(False, same)
-    at.take_out("conflict", out, f": not as the {'last' if last else 'first'} row of that time")
+    at.take_out(
+        "conflict", out, f": not as the {'last' if says_last else 'first'} row of that time"
+    )

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dream.bars import opening, quality, zones
+from dream.bars import opening, quality
 from dream.bars.check import GRID_TOLERANCE, MAX_TICKS, PRICES
-from dream.bars.faults import MOST_PLACES, Policy, Tally
+from dream.bars.faults import MOST_PLACES, Tally
 from dream.bars.sessions import stretches
-from dream.bars.sheet import Hints
-from dream.errors import BarsInvalid, SpecInvalid
-from dream.types import Instrument
+from dream.errors import BarsInvalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,53 +21,17 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from dream.bars.reading import Reading
     from dream.bars.sheet import Chunk, Layout, Opened
     from dream.types import F8, I4, I8
 
     Mask = npt.NDArray[np.bool_]
 
-DECIMALS_EVERY: Final = 8
-"""Of prices on the tick grid only some rows are asked for their decimals, of others all."""
+DECIMALS_ROWS: Final = 4096
+"""Rows of a chunk that are asked for their decimals."""
+NEARLY_ALL: Final = 0.95
 HOPELESS: Final = 1_000
 """After so many rows that cannot be read and no other, a file is not what it was taken for."""
-SYMBOL_CHARS: Final = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What the user says of an export.
-
-    Attributes:
-        instrument: what the prices are of; prices become whole ticks of it.
-        clock: source clock as `zones.parse_clock` reads it, None where the stamps must carry it.
-        policy: what is done about each fault.
-        hints: for formats that cannot know.
-        spread_unit: of the spread column, None for what the format says.
-        point: price of one point of a spread in points, None for the last decimal of the prices.
-    """
-
-    instrument: Instrument = field(default_factory=Instrument)
-    clock: str | None = None
-    policy: Policy = field(default_factory=Policy)
-    hints: Hints = field(default_factory=Hints)
-    spread_unit: Literal["price", "ticks", "points"] | None = None
-    point: float | None = None
-
-    def __post_init__(self) -> None:
-        """Refuses what makes no sense of any file.
-
-        Raises:
-            SpecInvalid: the symbol is no name, the tick or the point no price step, or the clock
-                is not known.
-        """
-        symbol = self.instrument.symbol
-        if not (symbol.isprintable() and 0 < len(symbol) <= SYMBOL_CHARS):
-            raise SpecInvalid(f"the symbol {symbol[:40]!r} is no name; expected one such as XAUUSD")
-        for name, step in (("tick", self.instrument.tick), ("point", self.point)):
-            if step is not None and not 0 < step < np.inf:
-                raise SpecInvalid(f"the {name} is {step:g}; expected a price step such as 0.01")
-        if self.clock is not None:
-            zones.parse_clock(self.clock)
 
 
 @dataclass(slots=True, eq=False)
@@ -122,6 +84,7 @@ class Gathered:
         columns: the rows. rows: how many there were, the unreadable ones too.
         decimals: of the prices. point: price of one point of the spread column, if it has points.
         rounded: rows in which a price or a spread was moved to the tick grid.
+        notes: what was decided on the way.
     """
 
     columns: Columns
@@ -129,6 +92,7 @@ class Gathered:
     decimals: int
     point: float | None
     rounded: int
+    notes: tuple[str, ...] = ()
 
 
 def gather(opened: Opened, reading: Reading, tally: Tally, path: Path) -> Gathered:
@@ -159,11 +123,14 @@ def gather(opened: Opened, reading: Reading, tally: Tally, path: Path) -> Gather
             f"{path} ({opened.layout.format}) has no row that can be read{said}; export it again"
         )
     columns = _joined(parts)
+    if shelf.are_points(columns.spread):
+        columns.spread = np.rint(columns.spread * reading.instrument.tick).astype(np.int32)
+        shelf.take_for_points()
     point = shelf.point()
     if point is not None:
         _points_to_ticks(columns, point, shelf)
     shelf.tell_off_tick()
-    return Gathered(columns, shelf.rows, shelf.decimals, point, shelf.rounded)
+    return Gathered(columns, shelf.rows, shelf.decimals, point, shelf.rounded, tuple(shelf.notes))
 
 
 def _joined(parts: list[Columns]) -> Columns:
@@ -212,7 +179,10 @@ class _Shelf:
         self.layout = layout
         self.reading = reading
         self.tally = tally
-        self.rows = self.rounded = self.decimals = 0
+        self.rows = self.rounded = self._counted = 0
+        self._fits = np.zeros(quality.MOST_DECIMALS + 1, np.int64)
+        self._whole_spreads = True
+        self.notes: list[str] = []
         self._unit = reading.spread_unit or layout.spread_unit
         self._off: list[str] = []
         self._digits: int | None = 0
@@ -220,11 +190,26 @@ class _Shelf:
         self._parts = False
         """Whether spreads have parts of points or ticks."""
 
+    def are_points(self, spread: I4) -> bool:
+        """Whether spreads that nobody gave a unit are points: whole numbers, not all 0 or 1.
+
+        The head of a file does not always tell: old history begins with zeros.
+        """
+        told = self.reading.spread_unit is not None or self._unit != "price"
+        if told or not self.layout.has_spread or not self._whole_spreads:
+            return False
+        return int(spread.max(initial=0)) * self.reading.instrument.tick >= 2
+
     def point(self) -> float | None:
         """Price of one point, None where the spread is not in points."""
         if not self.layout.has_spread or self._unit != "points":
             return None
         return self.reading.point or self.layout.point or 10.0**-self.decimals
+
+    def take_for_points(self) -> None:
+        """From here on the spreads are in points."""
+        self._unit = "points"
+        self.notes.append("the spread column has whole numbers: taken for points")
 
     def put(self, chunk: Chunk) -> Columns:
         """The rows of a chunk that can be used."""
@@ -285,14 +270,8 @@ class _Shelf:
         scaled -= whole
         np.abs(scaled, out=scaled)
         off = np.zeros(len(px), np.bool_)
-        some = px[::DECIMALS_EVERY]
         if scaled.max(initial=0) > GRID_TOLERANCE:
             off |= (scaled > GRID_TOLERANCE).any(axis=1)
-            some = np.concatenate((some, px[off]))
-        some = some[np.isfinite(some).all(axis=1)]
-        if len(some):
-            digits = quality.decimals(some)
-            self.decimals = max(self.decimals, quality.MOST_DECIMALS if digits is None else digits)
         ticks = whole.astype(np.int32)
         o, h, l, c = ticks.T
         impossible = ((np.maximum(o, c) > h) | (np.minimum(o, c) < l)) & keep
@@ -300,7 +279,27 @@ class _Shelf:
             places = (f"line {chunk.line[r]}: {_shown(px[r])}" for r in np.flatnonzero(impossible))
             self.tally.add("impossible", int(impossible.sum()), places)
             keep &= ~impossible
+        self._count_decimals(px, keep)
         return ticks, off
+
+    def _count_decimals(self, px: F8, keep: Mask) -> None:
+        """Counts by decimals the rows that can be written with so many; of many rows some."""
+        every = len(px) // DECIMALS_ROWS + 1
+        some = px[::every][keep[::every]]
+        self._counted += len(some)
+        for digits in range(quality.MOST_DECIMALS):
+            scaled = some * 10.0**digits
+            fits = (np.abs(scaled - np.rint(scaled)) <= GRID_TOLERANCE).all(axis=1)
+            self._fits[digits] += int(fits.sum())
+            if fits.all():
+                self._fits[digits + 1 :] += len(some)
+                return
+
+    @property
+    def decimals(self) -> int:
+        """Decimals of nearly all prices: a stray one must not set the point of the spreads."""
+        enough = np.flatnonzero(self._fits >= NEARLY_ALL * self._counted)
+        return int(enough[0]) if len(enough) else quality.MOST_DECIMALS
 
     def _spread(self, chunk: Chunk, keep: Mask, off: Mask) -> I4:
         """Spreads in ticks or points; rows between two of them are added to `off`."""
@@ -311,6 +310,8 @@ class _Shelf:
             wrong = ~((chunk.spread >= 0) & (whole <= MAX_TICKS))
             self._wrong("amount", chunk, keep, wrong, "spread")
         between = np.abs(scaled - whole) > GRID_TOLERANCE
+        if self._whole_spreads and self._unit == "price":
+            self._whole_spreads = bool((chunk.spread[keep] % 1 == 0).all())
         self._parts |= self._unit != "price" and bool((between & keep).any())
         off |= between
         return np.where(keep, whole, 0.0).astype(np.int32)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dream.bars.append import Appended
-    from dream.bars.gather import Reading
+    from dream.bars.reading import Reading
     from dream.bars.report import Report
     from dream.types import Bars
 
@@ -66,7 +66,7 @@ def read(source: Path, reading: Reading, reference: Bars | None = None) -> tuple
         half_days=0 if gaps is None else gaps.half_days,
         closed_days=0 if gaps is None else gaps.closed_days,
         unused=opened.layout.unused,
-        notes=(*opened.layout.notes, *at.notes),
+        notes=(*opened.layout.notes, *rows.notes, *at.notes),
     )
     return made, bars
 
@@ -113,15 +113,34 @@ def extend(
         BarsInvalid: as `ingest`, or where both have bars they differ.
         InputError: the file cannot be written.
     """
-    old = store.read(series_file)
-    made, bars = read(source, reading, reference)
-    if made.refused:
-        raise BarsInvalid(report.refusal(made))
-    done = append.append(old, bars)
-    origins = (*store.provenance(series_file), origin(made))
-    clock = store.source_clock(series_file)
-    store.write(done.bars, series_file, source_clock=clock, provenance=origins, force=True)
+    with store.alone(series_file):
+        old, origins = store.read(series_file), store.provenance(series_file)
+        made, bars = read(source, reading, reference)
+        if made.refused:
+            raise BarsInvalid(report.refusal(made))
+        _same_clock(made, origins, reading)
+        done = append.append(old, bars)
+        if done.added:
+            store.write(
+                done.bars, series_file, source_clock=store.source_clock(series_file),
+                provenance=(*origins, origin(made)), force=True,
+            )  # fmt: skip
     return made, done
+
+
+def _same_clock(made: Report, origins: tuple[dict[str, Any], ...], reading: Reading) -> None:
+    """Refuse the same kind of export on another clock: a short one fits many clocks.
+
+    Raises:
+        BarsInvalid: naming both.
+    """
+    was = next((o.get("clock") for o in origins if o.get("format") == made.format), None)
+    now = made.clock.declared
+    if was not in {None, now} and reading.policy.of("clock") != "keep":
+        raise BarsInvalid(
+            f"{made.source} ({made.format}) was read by the clock {now}, the exports of this kind "
+            f"in the series by {was}; give --clock {was}, or --on clock=keep where it did change"
+        )
 
 
 def origin(made: Report) -> dict[str, Any]:

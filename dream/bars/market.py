@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from dream.bars import closed_hour, examine, plausible, quality, reference, sessions, zones
-from dream.bars.clocks import iso
+from dream.bars.clocks import DAY_MIN, iso, year_start_ns
 from dream.bars.holes import holes
+from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:
     from dream.bars.examine import Examination
+    from dream.bars.gather import Mask
     from dream.types import Bars
 
 MOST_HOLES: Final = 20
 """Holes that a report names."""
+FUTURES_UNTIL_1715: Final = 2016
+"""Before this year gold's day ended at 17:15 New York on some feeds."""
 
 
 def look(at: Examination, known: Bars | None = None) -> None:
@@ -35,6 +39,7 @@ def look(at: Examination, known: Bars | None = None) -> None:
     )
     at.take_out("filler", filler)
     examine.refuse_empty(at)
+    _head(at)
     if _clock(at):
         at.take_out("weekend", sessions.weekend(columns.t_ns, bar_ns))
         examine.refuse_empty(at)
@@ -58,17 +63,32 @@ def _clock(at: Examination) -> bool:
         at.clocks, judged=seen.weeks_judged, standing=seen.standing, fitting=fits.fits,
         change=fits.change, why=fits.why,
     )  # fmt: skip
-    strays = np.zeros(len(columns), np.bool_)
-    strays[seen.strays] = True
-    if not seen.standing:
-        at.take_out("closed_hour", strays)
-        return True
-    weeks = (f"week of {monday}" for monday in seen.standing)
-    at.tally.add("clock", len(seen.standing), weeks, fits.why)
-    if not fits.fits or at.tally.policy.of("clock") == "keep":
+    inside = sessions.closed_hour(columns.t_ns, at.bar_ns)
+    if seen.standing:
+        weeks = (f"week of {monday}" for monday in seen.standing)
+        at.tally.add("clock", len(seen.standing), weeks, fits.why)
+    elif late := _are_closing_times(at, inside, seen.weeks_judged):
+        at.tally.add("clock", seen.weeks_judged, (), late)
+    if not seen.standing or not fits.fits or at.tally.policy.of("clock") == "keep":
+        at.take_out("closed_hour", inside)
         return True
     at.notes.append("weekends and holes were not looked at, since the clock is wrong")
     return False
+
+
+def _are_closing_times(at: Examination, inside: Mask, weeks: int) -> str:
+    """Says so where nearly every day has just the first bar of the closed hour."""
+    t_ns, bar_min = at.columns.t_ns[inside], at.bar_ns // MINUTE_NS
+    minute = sessions.trading_minutes(t_ns) % DAY_MIN
+    first = int(np.count_nonzero(minute < bar_min))
+    since = year_start_ns(FUTURES_UNTIL_1715)
+    if not weeks or bar_min > 30 or first < 3 * weeks or first < len(t_ns) or t_ns[0] < since:
+        return ""
+    sign, hours, minutes = "+", bar_min // 60, bar_min % 60
+    return (
+        f"{first:,} days have one bar in the closed hour, at its begin: the stamps may be times of "
+        f"closing; stamps in UTC are put right by --clock fixed:{sign}{hours:02d}:{minutes:02d}"
+    )
 
 
 def _holes(at: Examination) -> None:
@@ -83,14 +103,19 @@ def _holes(at: Examination) -> None:
         )
 
 
-def _made_up(at: Examination) -> None:
-    """Prices that the instrument never had, and bars that no market makes."""
-    columns, instrument = at.columns, at.reading.instrument
+def _head(at: Examination) -> None:
+    """Made-up rows before a hole: with them gone, there is no hole."""
+    columns = at.columns
     head = plausible.invented_head(columns.t_ns, columns.px, at.bar_ns)
     if head.rows:
         first = np.zeros(len(columns), np.bool_)
         first[: head.rows] = True
         at.take_out("invented_head", first, note="; ".join(head.signs))
+
+
+def _made_up(at: Examination) -> None:
+    """Prices that the instrument never had, and bars that no market makes."""
+    columns, instrument = at.columns, at.reading.instrument
     level = plausible.level(columns.t_ns, columns.px, instrument.tick, instrument.symbol)
     if level.first is not None:
         row = columns.px[level.first] * instrument.tick

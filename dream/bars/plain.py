@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from dream.bars import examine, gather, importers
 from dream.bars.check import Rows, Stamps
 from dream.bars.faults import KINDS, Policy, Tally
+from dream.bars.reading import Reading
 from dream.bars.report import listed
 from dream.errors import BarsInvalid
 
@@ -28,7 +29,7 @@ def read(path: Path, instrument: Instrument) -> tuple[Rows, int]:
     Raises:
         BarsInvalid: it cannot be read, its clock must be given, or anything is wrong with a row.
     """
-    reading, tally = gather.Reading(instrument, policy=STRICT), Tally(STRICT)
+    reading, tally = Reading(instrument, policy=STRICT), Tally(STRICT)
     with importers.opened(path, reading.hints) as opened:
         if opened.layout.clock in {"wall", "date"}:
             raise BarsInvalid(

@@ -27,6 +27,11 @@ from dream.bars.label import Label, damaged, label_of, metadata
 from dream.errors import BarsInvalid, InputError
 from dream.types import Instrument
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
@@ -144,6 +149,26 @@ def provenance(path: str | Path) -> tuple[dict[str, Any], ...]:
     """A record of each export that a file's bars came from; none for a plain file."""
     label = _label(Path(path))
     return () if label is None else label.provenance
+
+
+@contextmanager
+def alone(path: Path) -> Generator[None]:
+    """Keeps other appends away from a series until the block ends, where the system has locks.
+
+    Raises:
+        BarsInvalid: it cannot be read.
+        InputError: another append is at it.
+    """
+    opening.check_regular(path)
+    with path.open("rb") as file:
+        if fcntl is not None:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as e:
+                raise InputError(f"{path}: another import is adding to it; try again") from e
+            if not os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                raise InputError(f"{path}: another import has just added to it; try again")
+        yield
 
 
 @contextmanager
@@ -271,6 +296,7 @@ def _agreed(label: Label, instrument: Instrument | None, path: Path) -> Instrume
     if (mine.symbol, mine.tick) != (instrument.symbol, instrument.tick):
         raise BarsInvalid(
             f"{path} is {mine.symbol} with tick {mine.tick:g}; asked for {instrument.symbol} with"
-            f" tick {instrument.tick:g}; give the file's symbol and tick"
+            f" tick {instrument.tick:g}; give the file's symbol and tick, as in dream run --set"
+            f" instrument.tick={mine.tick:g}, or import it again with --round"
         )
     return instrument

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from dream.cli import imports
-from dream.cli.words import bar_file, many
+from dream.cli.words import bar_file, many, printable
 from dream.errors import InputError
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _origin(origin: dict[str, Any]) -> str:
     words = [origin.get(name, "?") for name in ("source", "format", "clock", "rows_kept")]
     source, form, clock, rows = (str(word)[:80] for word in words)
     text = f"{source} ({form}, clock {clock}), {rows} rows"
-    return "".join(c if c.isprintable() else "?" for c in text)
+    return printable(text)
 
 
 app.command("import")(imports.import_)

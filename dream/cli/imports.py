@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dream.cli.words import bar_file, many
+from dream.cli.words import bar_file, many, printable
 from dream.errors import BarsInvalid, SpecInvalid
 
 if TYPE_CHECKING:
     from dream.bars.faults import Policy
-    from dream.bars.gather import Reading
+    from dream.bars.reading import Reading
     from dream.bars.report import Report
     from dream.bars.sheet import Hints
     from dream.types import Bars
@@ -96,6 +96,7 @@ def import_(
     Example: dream bars import XAUUSD_M15.csv --clock eet-eu -o gold.parquet
     """
     from dream.bars import ingest
+    from dream.bars.clocks import iso
 
     reading = _reading(
         {"symbol": symbol, "tick": tick}, clock, _policy(on, rounding=rounding), spread_unit, point,
@@ -105,7 +106,13 @@ def import_(
     added: dict[str, Any] = {}
     if append:
         report, done = ingest.extend(bar_file(source), target, reading, reference=known)
-        added = {"added": done.added, "overlapped": done.overlapped, "notes_append": done.notes}
+        added = {
+            "added": done.added,
+            "overlapped": done.overlapped,
+            "earlier_left_out": done.earlier,
+            "gaps": [[iso(gap.from_ns), iso(gap.to_ns), gap.trading_min] for gap in done.gaps],
+            "notes_append": list(done.notes),
+        }
     else:
         report = ingest.ingest(bar_file(source), target, reading, reference=known, force=force)
     if as_json:
@@ -114,6 +121,11 @@ def import_(
     _print(report)
     if added:
         typer.echo(f"{'appended':<14}{many(added['added'], 'bar')}; {added['overlapped']:,} agreed")
+        for start, end, minutes in added["gaps"]:
+            typer.echo(f"{'gap':<14}{start} to {end}: {minutes / 60:,.0f} hours of trading")
+        if added["earlier_left_out"]:
+            early = many(added["earlier_left_out"], "bar")
+            typer.echo(f"{'left out':<14}{early} from before the begin of the series")
         for note in added["notes_append"]:
             typer.echo(f"{'note':<14}{note}")
     typer.echo(f"{'written':<14}{out}")
@@ -168,7 +180,7 @@ def _reading(
     point: float | None,
     hints: Hints,
 ) -> Reading:
-    from dream.bars.gather import Reading
+    from dream.bars.reading import Reading
     from dream.runs.spec import check_instrument
     from dream.types import Instrument
 
@@ -235,13 +247,13 @@ def _print(report: Report) -> None:
         ("not used", ", ".join(report.unused) or "nothing: every column was read"),
     ]
     for name, value in lines:
-        typer.echo(f"{name:<14}{value}")
+        typer.echo(f"{name:<14}{printable(value)}")
     if not report.found:
         typer.echo(f"{'faults':<14}none")
         return
     typer.echo("faults")
     for fault in report.found:
         head = f"  {fault.kind:<14}{fault.count:>10,} {DONE[fault.action]:<15}"
-        typer.echo(f"{head}{described(fault)}")
+        typer.echo(f"{head}{printable(described(fault))}")
         if fault.places:
-            typer.echo(f"{'':<18}first: {fault.places[0]}")
+            typer.echo(f"{'':<18}first: {printable(fault.places[0])}")

@@ -13,6 +13,11 @@ def many(n: int, word: str) -> str:
     return f"{n:,} {word}" if n == 1 else f"{n:,} {word}s"
 
 
+def printable(text: str) -> str:
+    """A text that may come from a file, without what a terminal would obey."""
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
 def bar_file(path: Path | str) -> Path:
     """The path of a bar file, where the Parquet library can open it.
 

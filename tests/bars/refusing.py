@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dream.bars import store
-from dream.bars.gather import Reading
 from dream.bars.ingest import ingest
+from dream.bars.reading import Reading
 from dream.errors import BarsInvalid
 from dream.types import Instrument
 from tests.bars.files import names

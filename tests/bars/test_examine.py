@@ -8,8 +8,8 @@ import pytest
 
 from dream.bars import store, synth
 from dream.bars.faults import Policy
-from dream.bars.gather import Reading
 from dream.bars.ingest import extend, ingest, read
+from dream.bars.reading import Reading
 from dream.errors import BarsInvalid, InputError, SpecInvalid
 from dream.types import Instrument
 from tests.bars import faulty

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dream.bars import clocks, content_hash, ingest, store, synth, with_atr_m5
 from dream.bars.faults import Policy
-from dream.bars.gather import Reading
+from dream.bars.reading import Reading
 from dream.bars.resample import resample
 from dream.bars.sheet import Hints
 from dream.types import MINUTE_NS

@@ -9,8 +9,8 @@ import pytest
 
 from dream.bars import store
 from dream.bars.faults import KINDS, Policy
-from dream.bars.gather import Reading
 from dream.bars.ingest import ingest, read
+from dream.bars.reading import Reading
 from dream.errors import BarsInvalid, SpecInvalid
 from tests.bars import faulty
 from tests.bars.faulty import CASES, Case, Rows

@@ -17,7 +17,7 @@ import pytest
 
 from dream.bars import clocks, ingest, report, store, synth
 from dream.bars.faults import KINDS, Policy
-from dream.bars.gather import Reading
+from dream.bars.reading import Reading
 from dream.bars.resample import resample
 from dream.bars.sheet import Hints
 from dream.errors import BarsInvalid, SchemaUnknown, SpecInvalid

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from dream.bars import clocks, content_hash, store, synth
 from dream.bars.faults import Policy
-from dream.bars.gather import Reading
 from dream.bars.importers import parquet, text_blocks
 from dream.bars.ingest import ingest
+from dream.bars.reading import Reading
 from dream.errors import BarsInvalid, InputError, SpecInvalid
 from dream.types import Bars, Instrument
 from tests.bars.files import good_rows, names, write_csv, write_parquet

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from dream.bars import store
-from dream.bars.gather import Reading
 from dream.bars.ingest import ingest
+from dream.bars.reading import Reading
 from dream.errors import BarsInvalid
 from tests.bars.files import csv_text, good_rows, write_csv, write_parquet
 

@@ -86,7 +86,7 @@ def constant(path, rows):
 MEASURED = """
 import pathlib, resource, sys
 from dream.bars import store
-from dream.bars.gather import Reading
+from dream.bars.reading import Reading
 from dream.bars.ingest import ingest
 from dream.errors import BarsInvalid
 from dream.types import Instrument

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from dream.bars import clocks, content_hash, store, synth
-from dream.bars.gather import Reading
 from dream.bars.ingest import ingest
 from dream.bars.overview import overview
+from dream.bars.reading import Reading
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from dream.bars import store
-from dream.bars.gather import Reading
 from dream.bars.importers import parquet, text_blocks
 from dream.bars.ingest import ingest
+from dream.bars.reading import Reading
 from dream.errors import BarsInvalid
 from dream.types import Instrument
 from tests.bars.files import START, Row, csv_text, good_rows, names, write_csv, write_parquet

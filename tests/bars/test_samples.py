@@ -11,7 +11,7 @@ import pytest
 
 from dream.bars import content_hash, ingest, store
 from dream.bars.faults import Policy
-from dream.bars.gather import Reading
+from dream.bars.reading import Reading
 from dream.bars.resample import resample
 from dream.errors import BarsInvalid
 from dream.types import MINUTE_NS, Bars, Instrument

@@ -113,7 +113,7 @@ def test_wrong_rows(refused, dream, case):
         (b"timestamp,open,high,low,close\n", "no rows"),
         (b"\xff\xfe\x00\x01" * 100, "gold"),
         (b"timestamp,open,high,low,close\n2024-01-02T01:00:00Z,1,1,1\n", "gold"),
-        (b"timestamp,open,high,low,close\n2024-01-02T01:00:00Z,1,1,1,1\n", "does not tell the length of a bar"),
+        (b"timestamp,open,high,low,close\n2024-01-02T01:00:00Z,1,1,1,1\n", "1 row does not tell"),
         (b"timestamp,open,high,low,close\nnever,1,1,1,1\nnever,1,1,1,1\n", "line 2"),
     ],
 )  # fmt: skip

@@ -21,7 +21,7 @@ from tests.runs.journal_samples import write_run
 CHILD = """
 import json, os, pathlib, subprocess, sys
 from dream.bars.faults import Policy
-from dream.bars.gather import Reading
+from dream.bars.reading import Reading
 from dream.bars.ingest import ingest
 from dream.errors import DreamError
 from dream.runs.journal import Journal

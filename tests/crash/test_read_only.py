@@ -61,7 +61,9 @@ def test_a_finished_run_is_shown_also_where_its_summary_must_be_derived_again(pl
     derived = read_only(place, *RUN)
     assert derived.returncode == 0
     assert {**json.loads(derived.stdout), "wall_s": 0} == {**json.loads(kept.stdout), "wall_s": 0}
-    assert derived.stderr.startswith("note: the summary was derived again and could not be kept: ")
+    assert derived.stderr.startswith(
+        "note: the summary was derived again and could not be kept in "
+    )
     assert "Read-only file system" in derived.stderr
 
 

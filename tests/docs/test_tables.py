@@ -99,10 +99,13 @@ def test_the_arithmetic_of_the_cost_is_right_and_its_prices_are_those_of_the_cat
     usd_out = number(r"and ([\d.]+) USD a million out")
     assert catalog.price(entry, Usage(1_000, 0, 0, 0), december) == pytest.approx(usd_in / 1_000)
     assert catalog.price(entry, Usage(0, 0, 0, 1_000), december) == pytest.approx(usd_out / 1_000)
-    tokens, answer = number(r"that is ([\d,]+) tokens in"), number(r"answer is ([\d,]+) tokens out")
+    tokens, most = number(r"that is ([\d,]+) to"), number(r"that is [\d,]+ to ([\d,]+) tokens in")
+    answer = number(r"answer is ([\d,]+) tokens out")
     assert tokens == pytest.approx(number(r"model is about ([\d,]+) characters") / 3, rel=0.02)
     said = number(r"1,000,000 = ([\d.]+) USD")
     assert said == pytest.approx(2_000 * (tokens * usd_in + answer * usd_out) / 1e6, abs=0.005)
+    more = number(r"or\s+([\d.]+) with")
+    assert more == pytest.approx(2_000 * (most * usd_in + answer * usd_out) / 1e6, abs=0.005)
 
 
 @pytest.mark.parametrize("page", [README, PLUGGING], ids=lambda page: page.name)

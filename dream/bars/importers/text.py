@@ -140,7 +140,8 @@ def _without_empty(roles: Roles, data: Sequence[Line], notes: list[str]) -> Role
     for role in ("volume", "spread"):
         at: int | None = getattr(roles, role)
         if at is not None and not any(line.fields[at] for line in data):
-            notes.append(f"the column {roles.names[at][:40]} is empty: not used")
+            first = f"empty in the first {len(data):,} rows"
+            notes.append(f"the column {roles.names[at][:40]} is {first}: not used")
             roles = replace(roles, **{role: None})
     return roles
 

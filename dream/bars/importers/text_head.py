@@ -93,6 +93,9 @@ def shown(fields: Sequence[str]) -> str:
     return ", ".join(cut) + (", ..." if len(fields) > SHOWN else "")
 
 
+MOST_COLUMNS: Final = 1_000
+
+
 def read_head(path: Path) -> Head:
     """The head of a text file.
 
@@ -130,6 +133,12 @@ def read_head(path: Path) -> Head:
         raise BarsInvalid(f"{path} has no rows; download or export it again")
     _check_kind(plain[0][2], path, plain[0][0])
     separator = _separator([text for _, _, text in plain])
+    columns = plain[0][2].count(separator) + 1
+    if columns > MOST_COLUMNS:
+        raise BarsInvalid(
+            f"{path}, line {plain[0][0]}: {columns:,} columns; expected at most {MOST_COLUMNS:,}; "
+            f"leave out those that are not of bars"
+        )
     rows = tuple(Line(n, at, split(text, separator)) for n, at, text in plain)
     _check_mixed(rows, [text for _, _, text in plain], separator, path)
     names = split(commented.lstrip("#/ "), separator) if commented else ()
