@@ -99,7 +99,7 @@ def test_check_says_what_an_import_would_find_and_writes_nothing(run: Any, tmp_p
     rows[4] |= {"close": 2005.104, "low": 2009.0}
     source = write_csv(tmp_path / "b.csv", rows)
     code, text, err = run("check", source)
-    assert (code, err) == (2, "An import is refused: impossible. See --on.\n")
+    assert (code, err) == (2, "An import is refused: impossible; mend the file, or see --on.\n")
     assert "impossible" in text
     assert "line 6: open" in text
     code, text, _ = run("check", source, "--json")
