@@ -123,7 +123,8 @@ TABLE = {
     ),
     # From Friday 22:00 to Sunday 21:00 UTC; the closed hours of both days are told by the clock.
     "vendor_m15_weekend_bars.csv": Sample(
-        "plain text", "utc", (), 500, 312, {"weekend": 188, "clock": 1, "closed_hour": 16}, ("weekend", "clock")
+        "plain text", "utc", (), 500, 312, {"weekend": 188, "clock": 1, "closed_hour": 16},
+        ("weekend", "clock"),
     ),
     "m15_invented_head_then_hole.csv": Sample(
         "plain text", "utc", ("utc",), 6_110, 6_100,
