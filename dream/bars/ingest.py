@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from dream.bars import adopt, append, examine, gather, importers, market, opening, report, store
@@ -146,7 +147,7 @@ def _same_clock(made: Report, origins: tuple[dict[str, Any], ...], reading: Read
 def origin(made: Report) -> dict[str, Any]:
     """Where bars came from, as their file says it."""
     return {
-        "source": made.source.rpartition("/")[2],
+        "source": PurePath(made.source).name,
         "sha256": made.sha256,
         "format": made.format,
         "clock": made.clock.declared,

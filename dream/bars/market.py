@@ -84,10 +84,9 @@ def _are_closing_times(at: Examination, inside: Mask, weeks: int) -> str:
     since = year_start_ns(FUTURES_UNTIL_1715)
     if not weeks or bar_min > 30 or first < 3 * weeks or first < len(t_ns) or t_ns[0] < since:
         return ""
-    sign, hours, minutes = "+", bar_min // 60, bar_min % 60
     return (
         f"{first:,} days have one bar in the closed hour, at its begin: the stamps may be times of "
-        f"closing; stamps in UTC are put right by --clock fixed:{sign}{hours:02d}:{minutes:02d}"
+        f"closing; stamps in UTC are put right by --clock fixed:+00:{bar_min:02d}"
     )
 
 
