@@ -83,7 +83,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", export.FORMS)
-@settings(max_examples=settings.default.max_examples // 8)
+@settings(max_examples=settings.default.max_examples // 12)
 @given(case=cases(), packed=st.sampled_from(list(export.PACKED)))
 def test_bars_come_back(place: Path, name: str, case: Case, packed: str) -> None:
     form = export.FORMS[name]
@@ -107,7 +107,7 @@ def test_in_any_dress(place: Path, case: Case, name: str, written: str, packed: 
 
 
 @pytest.mark.parametrize("name", export.DAILY)
-@settings(max_examples=settings.default.max_examples // 8)
+@settings(max_examples=settings.default.max_examples // 12)
 @given(case=cases((1440,)), written=st.sampled_from(["utf-8", "mark", "utf-16", "crlf"]))
 def test_days_come_back(place: Path, name: str, case: Case, written: str) -> None:
     form = export.DAILY[name]

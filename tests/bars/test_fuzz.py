@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-CASES = int(os.environ.get("DREAM_TEST_FUZZ", "160"))
+CASES = int(os.environ.get("DREAM_TEST_FUZZ", "80"))
 FIRST = int(os.environ.get("DREAM_TEST_FUZZ_SEED", "0"))
 SAMPLES = REAL_BARS.parent / "samples"
 MOST_BYTES = 20_000

@@ -25,7 +25,7 @@ __all__ = ["dream"]
 
 DECISIONS = 2_000
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
-KILLS = int(os.environ.get("DREAM_TEST_KILLS", "50" if NIGHTLY else "12"))
+KILLS = int(os.environ.get("DREAM_TEST_KILLS", "50" if NIGHTLY else "6"))
 
 DECIDER = """
 import os

@@ -19,7 +19,7 @@ from dream.runs.verify import verify
 from tests.runs import made
 from tests.runs.journal_samples import put, small_run
 
-PAIRS = 20
+PAIRS = 10
 
 BOTH = """
 import os, pathlib, sys, time

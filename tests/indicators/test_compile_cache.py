@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import random
 import subprocess
@@ -67,6 +68,7 @@ def test_a_damaged_cache_is_made_anew(whole, tmp_path):
         check_whole(path)
 
 
+@pytest.mark.skipif(os.environ.get("HYPOTHESIS_PROFILE") != "nightly", reason="nightly only")
 @needs_mounts
 def test_a_full_disk_under_the_cache_is_done_without(whole, tmp_path):
     bars, _, expected = whole
