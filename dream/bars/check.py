@@ -31,10 +31,6 @@ minutes without a bar are common in M1 files, but not in so regular a pattern.""
 DAYS_OF_ANOTHER_LENGTH: Final = 3
 """So are this many equal steps of a day or more (daily bars at the head of an hourly file)."""
 MEND: Final = "mend or leave out the row"
-ROUND: Final = (
-    "round every price to it with dream bars import --round (the rows are counted), or give the"
-    " right --tick"
-)
 Fault: TypeAlias = tuple[int, str, str]
 """Index of a wrong row, what was found, what was expected."""
 

@@ -19,9 +19,6 @@ from dream.types import MINUTE_NS
 if TYPE_CHECKING:
     from dream.types import I2, I4, I8
 
-CLOCKS: Final = ("utc",)
-"""Source clocks that `dream bars import --clock` accepts."""
-
 FIRST_YEAR, LAST_YEAR = 1900, 2199
 """Instants outside these years are refused: every int64 sum of nanoseconds stays in range."""
 

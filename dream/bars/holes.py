@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from dream.bars.clocks import DAY_MIN, iso
+from dream.bars.holidays import holidays
 from dream.bars.sessions import (
     EARLIEST_END_MIN,
     LATEST_START_MIN,
     OPENS_MIN,
     WEEKDAYS,
-    holidays,
     stretches,
     trading_minutes,
     weekday,

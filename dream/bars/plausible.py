@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from dream.bars.clocks import DAY_MIN, year_start_ns
-from dream.bars.sessions import closed_times, holidays, trading_minutes, weekend
+from dream.bars.holidays import holidays
+from dream.bars.sessions import closed_times, trading_minutes, weekend
 from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:

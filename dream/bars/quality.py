@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from dream.bars.clocks import DAY_MIN, SECOND_NS
+from dream.bars.holidays import holidays
 from dream.bars.sessions import (
     EARLIEST_END_MIN,
     STRETCH,
     closed_times,
     holiday_hours,
-    holidays,
     stretches,
     trading_minutes,
 )
@@ -351,9 +351,3 @@ def _decimals(prices: F8, precision: float) -> int | None:
         if (np.abs(scaled - np.rint(scaled)) <= allowed).all():
             return digits
     return None
-
-
-def fitting_tick(px: F8) -> float | None:
-    """The largest power of ten (1 to 0.00001) of which all prices are multiples, as `decimals`."""
-    digits = decimals(px)
-    return None if digits is None else 10.0**-digits

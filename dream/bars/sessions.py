@@ -6,13 +6,12 @@ four-hour bars of a trading clock, which begin in the closed hour, are no fault.
 
 from __future__ import annotations
 
-from datetime import date, timedelta
-from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from dream.bars.clocks import DAY_MIN, trading_clock
+from dream.bars.holidays import holidays
 from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:
@@ -35,8 +34,7 @@ STRETCH: Final = 1 << 16
 """Rows that are worked on at a time: their temporaries stay in the processor's cache."""
 _SAME_OFFSET_NS: Final = 100 * DAY_NS
 """New York has kept every offset for longer than this, so that two equal ones have none between."""
-_EPOCH: Final = date(1970, 1, 1)
-_MONDAY, _THURSDAY, _SATURDAY = 0, 3, 5
+_THURSDAY, _SATURDAY = 3, 5
 WEEKDAYS: Final = 5
 """Monday to Friday."""
 
@@ -119,74 +117,6 @@ def closed_times(t_open_ns: I8, bar_ns: int) -> tuple[B1, B1]:
         inside = (since_monday >= _SATURDAY) & (bar_min <= to_monday + OPENS_MIN)
         end[rows] = inside & ~hour[rows]
     return hour, end
-
-
-def _easter(year: int) -> date:
-    """Easter Sunday of the Gregorian calendar, by the moon's golden number."""
-    golden = year % 19
-    century = year // 100
-    skipped = century - century // 4 - (8 * century + 13) // 25
-    moon = (19 * golden + skipped + 15) % 30
-    moon -= moon // 28 * (1 - 29 // (moon + 1) * ((21 - golden) // 11))
-    weekday = (year + year // 4 + moon + 2 - century + century // 4) % 7
-    march_day = 28 + moon - weekday
-    return date(year, 3, 1) + timedelta(days=march_day - 1)
-
-
-def _observed(day: date) -> date:
-    """The weekday on which a holiday is kept: Friday for a Saturday, Monday for a Sunday."""
-    return day + timedelta(days={_SATURDAY: -1, _SATURDAY + 1: 1}.get(day.weekday(), 0))
-
-
-def _nth(year: int, month: int, weekday: int, n: int) -> date:
-    first = date(year, month, 1)
-    return first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (n - 1))
-
-
-def _year_closed(year: int) -> list[date]:
-    new_year = date(year, 1, 1)
-    kept = [] if new_year.weekday() == _SATURDAY else [_observed(new_year)]
-    return [*kept, _easter(year) - timedelta(days=2), _observed(date(year, 12, 25))]
-
-
-def _year_short(year: int) -> list[date]:
-    thanksgiving = _nth(year, 11, _THURSDAY, 4)
-    return [
-        _nth(year, 1, _MONDAY, 3),  # Martin Luther King
-        _nth(year, 2, _MONDAY, 3),  # Washington's birthday
-        _nth(year, 6, _MONDAY, 1) - timedelta(days=7),  # Memorial Day, the last Monday of May
-        *([_observed(date(year, 6, 19))] if year >= 2021 else []),
-        _observed(date(year, 7, 4)),
-        _nth(year, 9, _MONDAY, 1),  # Labor Day
-        thanksgiving,
-        thanksgiving + timedelta(days=1),
-        date(year, 12, 24),
-        date(year, 12, 26),
-        date(year, 12, 31),
-        date(year, 1, 2),
-    ]
-
-
-@cache
-def _holidays_of(year: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    closed, short = (
-        tuple((day - _EPOCH).days for day in days)
-        for days in (_year_closed(year), _year_short(year))
-    )
-    return closed, short
-
-
-def holidays(first: int, last: int) -> tuple[list[int], list[int]]:
-    """US holidays of the years from one trading day to another, as numbers of trading days.
-
-    Returns:
-        Days on which gold does not trade at all: New Year, Good Friday, Christmas.
-        Days that end early or begin late, or on which some feeds are closed; holidays of the first
-        kind may be among them.
-    """
-    from_year, to_year = ((_EPOCH + timedelta(days=day)).year for day in (first - 1, last))
-    found = [_holidays_of(year) for year in range(from_year, to_year + 1)]
-    return [d for closed, _ in found for d in closed], [d for _, short in found for d in short]
 
 
 def weekday(day: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.integer[Any]]:

@@ -23,6 +23,7 @@ import numpy as np
 
 from dream.bars import series
 from dream.bars.clocks import DAY_MIN, FIRST_YEAR, LAST_YEAR, instants, iso, year_start_ns
+from dream.bars.holidays import easter, nth_weekday
 from dream.errors import SpecInvalid
 from dream.types import F8, I4, I8, MINUTE_NS, Bars, Instrument
 
@@ -282,19 +283,19 @@ def _holidays(first_year: int, last_year: int) -> tuple[I8, I8]:
     for year in range(first_year, last_year + 1):
         christmas = date(year, 12, 25)
         new_year = date(year, 1, 1)
-        thanksgiving = _nth(year, 11, weekday=3, nth=4)
+        thanksgiving = nth_weekday(year, 11, 3, 4)
         closed += [
             new_year + timedelta(days=new_year.weekday() == 6),
-            _good_friday(year),
+            easter(year) - timedelta(days=2),
             christmas + timedelta(days={5: -1, 6: 1}.get(christmas.weekday(), 0)),
         ]
         fixed = [date(year, 6, 19), date(year, 7, 4)]
         half += [
             *(d + timedelta(days=d.weekday() == 6) for d in fixed),
-            _nth(year, 1, weekday=0, nth=3),
-            _nth(year, 2, weekday=0, nth=3),
-            _nth(year, 6, weekday=0, nth=1) - timedelta(days=7),
-            _nth(year, 9, weekday=0, nth=1),
+            nth_weekday(year, 1, 0, 3),
+            nth_weekday(year, 2, 0, 3),
+            nth_weekday(year, 6, 0, 1) - timedelta(days=7),
+            nth_weekday(year, 9, 0, 1),
             thanksgiving,
             thanksgiving + timedelta(days=1),
             date(year, 12, 24),
@@ -302,22 +303,3 @@ def _holidays(first_year: int, last_year: int) -> tuple[I8, I8]:
     epoch = date(1970, 1, 1)
     as_days = (np.array([(d - epoch).days for d in dates], np.int64) for dates in (closed, half))
     return next(as_days), next(as_days)
-
-
-def _nth(year: int, month: int, *, weekday: int, nth: int) -> date:
-    """The nth weekday (0 Monday) of a month."""
-    first = date(year, month, 1)
-    return first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (nth - 1))
-
-
-def _good_friday(year: int) -> date:
-    """Two days before Easter Sunday, by the anonymous Gregorian rule (Nature, 20 April 1876)."""
-    a, (b, c) = year % 19, divmod(year, 100)
-    d, e = divmod(b, 4)
-    g = (b - (b + 8) // 25 + 1) // 3
-    h = (19 * a + b - d - g + 15) % 30
-    i, k = divmod(c, 4)
-    l = (32 + 2 * e + 2 * i - h - k) % 7
-    m = (a + 11 * h + 22 * l) // 451
-    month, day = divmod(h + l - 7 * m + 114, 31)
-    return date(year, month, day + 1) - timedelta(days=2)

@@ -262,7 +262,9 @@ def test_ticks_of_the_files() -> None:
     by_hand.read("mt5_python_m15_3_digits.csv")
     for name, (frame, _, tick) in by_hand.READ.items():
         prices = frame().select(by_hand.OHLC).to_numpy()
-        assert quality.fitting_tick(prices) == pytest.approx(tick), name
+        digits = quality.decimals(prices)
+        assert digits is not None, name
+        assert 10.0**-digits == pytest.approx(tick), name
 
 
 @given(
@@ -279,4 +281,4 @@ def test_decimals_of_made_prices(ticks: list[int], digits: int) -> None:
 def test_decimals_that_are_too_many_and_none() -> None:
     assert quality.decimals(np.array([[2000.123456, 1, 1, 1]])) is None
     assert quality.decimals(np.full((1, 4), np.nan)) is None
-    assert quality.fitting_tick(np.array([[1000.0, 2000, 3000, 4000]])) == 1.0
+    assert quality.decimals(np.array([[1000.0, 2000, 3000, 4000]])) == 0

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dream.bars import sessions, synth
 from dream.bars.clocks import day_text, trading_clock
+from dream.bars.holidays import holidays
 
 MINUTE_NS = 60 * 10**9
 NEW_YORK = ZoneInfo("America/New_York")
@@ -99,7 +100,7 @@ def number(text: str) -> int:
 
 
 def test_days_without_gold() -> None:
-    closed, _ = sessions.holidays(number("2021-01-01"), number("2024-12-31"))
+    closed, _ = holidays(number("2021-01-01"), number("2024-12-31"))
     # Good Fridays and weekend rules as the exchange kept them.
     assert {day_text(d) for d in closed} >= {
         "2021-01-01", "2021-04-02", "2021-12-24", "2022-04-15", "2022-12-26", "2023-01-02",
@@ -109,12 +110,12 @@ def test_days_without_gold() -> None:
 
 
 def test_short_days() -> None:
-    _, short = sessions.holidays(number("2023-06-01"), number("2023-06-02"))
+    _, short = holidays(number("2023-06-01"), number("2023-06-02"))
     assert {day_text(d) for d in short if day_text(d).startswith("2023")} == {
         "2023-01-02", "2023-01-16", "2023-02-20", "2023-05-29", "2023-06-19", "2023-07-04",
         "2023-09-04", "2023-11-23", "2023-11-24", "2023-12-24", "2023-12-26", "2023-12-31",
     }  # fmt: skip
-    _, early = sessions.holidays(number("2010-06-01"), number("2010-06-02"))
+    _, early = holidays(number("2010-06-01"), number("2010-06-02"))
     assert "06" not in {day_text(d)[5:7] for d in early if day_text(d) < "2011"}
 
 
@@ -123,11 +124,11 @@ def test_short_days() -> None:
 )
 def test_the_moon(good_friday: str) -> None:
     day = number(good_friday)
-    assert day in sessions.holidays(day, day)[0]
+    assert day in holidays(day, day)[0]
 
 
 def test_days_without_gold_agree_with_those_of_the_generator() -> None:
-    closed, _ = sessions.holidays(number("1950-01-02"), number("2098-06-01"))
+    closed, _ = holidays(number("1950-01-02"), number("2098-06-01"))
     made, _ = synth._holidays(1950, 2098)
     weekdays = {int(d) for d in made if sessions.weekday(d) < sessions.WEEKDAYS}
     assert set(closed) == weekdays
