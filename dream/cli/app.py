@@ -75,7 +75,7 @@ app = typer.Typer(
 app.command("run", context_settings={"auto_envvar_prefix": settings.PREFIX})(run.run)
 app.command("replay")(replays.replay)
 app.command("verify")(replays.verify)
-app.command("models")(models.models)
+app.add_typer(models.app, name="models")
 app.add_typer(bars.app, name="bars")
 
 

@@ -21,18 +21,24 @@ FREE = (
     ("module:function", "your own function of the snapshot"),
 )
 
-
 USUAL_TOKENS = 2_500
 """Of a prompt of a run: some models charge long prompts at another rate."""
 
 
+app = typer.Typer(name="models")
+
+
+@app.callback(invoke_without_command=True)
 def models(
+    ctx: typer.Context,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """List the deciders: models of the catalogue with their prices, and those that need no key.
 
     Example: dream models
     """
+    if ctx.invoked_subcommand is not None:
+        return
     from importlib.metadata import version
 
     from dream.llm.catalog import CATALOG

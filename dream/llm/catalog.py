@@ -12,6 +12,7 @@ from dream.errors import SpecInvalid
 from dream.types import Usage
 
 Answer = Literal["schema", "tool", "text"]
+Cache = Literal["marked", "automatic", "none"]
 
 COMPUTED = ("rules", "never", "random:P", "scripted:FILE")
 """Deciders that need no key, as a command line names them."""
@@ -31,6 +32,9 @@ class Entry:
         effort: output_config.effort. thinking: type of the thinking setting. None leaves it out.
         cutoff: last month (YYYY-MM) of the training data, None where not known.
         cutoff_source: where that was read, and when.
+        cache: how prefixes are cached: `marked` (by breakpoints in the request), `automatic` (the
+            server does it by itself) or `none`.
+        cache_min_tokens: shortest prefix that is cached, None where not known.
     """
 
     alias: str
@@ -44,6 +48,8 @@ class Entry:
     thinking: str | None
     cutoff: str | None
     cutoff_source: str
+    cache: Cache = "marked"
+    cache_min_tokens: int | None = None
 
 
 _CLAUDE = ("https://api.anthropic.com", "ANTHROPIC_API_KEY", "anthropic")

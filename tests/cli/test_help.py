@@ -20,6 +20,8 @@ def commands():
     for group in app.registered_groups:
         inner = group.typer_instance.registered_commands
         out += [[group.name, command.name or command.callback.__name__] for command in inner]
+        if group.typer_instance.registered_callback is not None:
+            out.append([group.name])
     return out
 
 
@@ -38,7 +40,7 @@ def test_every_command_has_an_example(dream, words):
     said = dream(*words, "--help")
     assert (said.code, said.err) == (0, "")
     text = " ".join(said.out.split())
-    example = re.search(r"Example: (dream .*?) (?:Arguments|Options):?", text)
+    example = re.search(r"Example: (dream .*?) (?:Arguments|Options|Commands):?", text)
     assert example, said.out
     typed = shlex.split(example[1])
     assert typed[: len(words) + 1] == ["dream", *words]

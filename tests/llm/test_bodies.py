@@ -113,6 +113,7 @@ def test_what_is_packed_to_nothing_ends_too() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [(gzip.compress(b"x" * 5_000)[:-9], "cut off"), (b"{}", "cannot be unpacked: Error -3")],
+    ids=["cut", "not packed"],
 )
 def test_a_damaged_packed_body_may_be_fetched_again(data: bytes, message: str) -> None:
     with pytest.raises(CallFailed, match=message) as caught:
