@@ -1,4 +1,4 @@
-"""`pytest benchmarks`: the figures as pytest-benchmark shows them, each with its result checked.
+"""`pytest -n 0 benchmarks`: the figures by pytest-benchmark, each with its result checked.
 
 The limits here are five times what is asked, so that a busy machine does not fail them; whether the
 figures themselves are kept is printed by `python -m benchmarks.report`.

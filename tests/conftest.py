@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from ipaddress import ip_address
 from pathlib import Path
@@ -80,6 +81,16 @@ def no_way_out():
         patch.setattr(socket.socket, "connect_ex", guarded_connect_ex)
         patch.setattr(socket, "getaddrinfo", guarded_getaddrinfo)
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def ctrl_c_reaches_the_children():
+    """A shell starts what it puts into the background deaf to Ctrl-C, and its children inherit it.
+
+    What has a handler of Python's starts its children with the usual one.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
