@@ -5,26 +5,22 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import signal
 import sys
 import time
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dream.cli.settings import check_variables
-from dream.cli.words import bar_file, many, runs_folder
+from dream.cli.watching import watching
+from dream.cli.words import bar_file, runs_folder
 from dream.errors import InputError, SpecInvalid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
-    from dream.runs.drive import Tally, Watch
+    from dream.runs.estimate import Estimate
     from dream.runs.spec import RunSpec
-    from dream.types import Snapshot
 
 SYNTHETIC_BARS, SYNTHETIC_SEED = 50_802, 1
 _SYNTHETIC = "<synthetic>"
@@ -101,6 +97,13 @@ OnError = Annotated[
 BaseUrl = Annotated[
     str | None, typer.Option(help="Endpoint of the model instead of the catalogue's.")
 ]
+Money = Annotated[
+    float | None,
+    typer.Option(
+        help="Stop before the calls of this run, also of earlier days, could pass it; US dollars."
+    ),
+]
+Timeout = Annotated[float, typer.Option(help="Seconds after which one call to a model has failed.")]
 Sync = Annotated[str, typer.Option(help="batch, or each to write every line through to the disk.")]
 Fresh = Annotated[
     bool,
@@ -138,6 +141,8 @@ def run(
     seed: Seed = 0,
     on_error: OnError = "stop",
     base_url: BaseUrl = None,
+    budget: Money = None,
+    timeout: Timeout = 120.0,
     sync: Sync = "batch",
     fresh: Fresh = False,
     runs: Runs = Path("runs"),
@@ -172,18 +177,26 @@ def run(
         spec = spec.model_copy(update={"bars": str(_synthetic_bars())})
     from dream.runs.api import Options
     from dream.runs.assemble import Access
+    from dream.runs.budget import Budget
 
     if sync not in ("each", "batch"):
         raise SpecInvalid(f"--sync takes each or batch, found {sync!r}")
-    access = Access(_keys(), base_url, time.sleep, time.time_ns, on_wait=_tell_wait)
+    limit = None if budget is None else Budget(budget)
+    access = Access(
+        _keys(), base_url, time.sleep, time.time_ns, _tell_wait, limit, timeout, _tell_estimate
+    )
     import_from_here()
-    with _watching(spec.decisions, show=not (quiet or as_json)) as watch:
+    with watching(spec.decisions, limit, show=not (quiet or as_json)) as watch:
         options = Options(runs, sync, fresh, access, watch)
         _run(spec, options, as_json=as_json, synthetic=synthetic)
 
 
 def _tell_wait(wait_s: float, attempt: int, reason: str) -> None:
     typer.echo(f"attempt {attempt} failed ({reason}); asking again in {wait_s:.0f} s", err=True)
+
+
+def _tell_estimate(estimate: Estimate) -> None:
+    typer.echo(estimate.told(), err=True)
 
 
 def _run(spec: RunSpec, options: Any, *, as_json: bool, synthetic: bool) -> None:
@@ -277,67 +290,3 @@ def _synthetic_bars() -> Path:
         made = synth.make(SYNTHETIC_BARS, SYNTHETIC_SEED)
         store.write(made, path, source_clock="utc", force=True)
     return path
-
-
-@contextmanager
-def _watching(decisions: int, *, show: bool) -> Generator[Watch]:
-    """Progress on a terminal, and Ctrl-C: the first ends after the decision in flight."""
-    from dream.runs.drive import Watch
-
-    asked_to_stop = False
-
-    def interrupt(_signal: int, _frame: Any) -> None:
-        nonlocal asked_to_stop
-        if asked_to_stop:
-            raise KeyboardInterrupt
-        asked_to_stop = True
-        with suppress(OSError):  # unbuffered: the signal may have come inside a write to stderr
-            os.write(2, b"\nfinishing the decision in flight; Ctrl-C again to drop it\n")
-
-    previous = signal.signal(signal.SIGINT, interrupt)
-    try:
-        with _progress(decisions, show and sys.stderr is not None and sys.stderr.isatty()) as tell:
-            yield Watch(tell, lambda: asked_to_stop, lambda: datetime.now(UTC).isoformat())
-    finally:
-        signal.signal(signal.SIGINT, previous)
-
-
-@contextmanager
-def _progress(decisions: int, show: bool) -> Generator[Callable[[Tally, Snapshot], None]]:
-    if not show:
-        yield lambda _tally, _ask: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}")
-    )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=decisions)
-        due = 0.0
-
-        def tell(tally: Tally, ask: Snapshot) -> None:
-            nonlocal due
-            now = time.monotonic()
-            if now < due:
-                return
-            due = now + 0.1
-            errors = tally.decisions - tally.statuses["ok"]
-            spent = (
-                "" if not tally.replies or tally.cost_usd is None else f", {tally.cost_usd:.2f} USD"
-            )
-            text = f"{many(len(tally.trades), 'trade')}, equity {ask.account.equity:,.2f}{spent}"
-            bar.update(
-                task,
-                completed=tally.decisions,
-                description=text + (f", {many(errors, 'error')}" if errors else ""),
-            )
-
-        yield tell

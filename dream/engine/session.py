@@ -127,6 +127,12 @@ class Session:
         """The first bar at which every shown value exists."""
         return self._facts.first
 
+    @property
+    def questions(self) -> int:
+        """How many decisions are due at most; while a position is open there may be fewer."""
+        due = int(np.count_nonzero(self._due))
+        return due if self._limit is None else min(due, self._limit)
+
     def walked_setups(self) -> dict[str, int]:
         """Set-ups that appeared (rising edges of `live`) on the bars walked so far, by strategy."""
         a, b = self.first, len(self.equity)

@@ -223,6 +223,8 @@ class Client:
                 gone_s = (self._now_ns() - started_ns) / 1e9
                 wait_s = patience.wait_s(attempt, failure.retry_after_s)
                 reason = str(failure)
+                if (failure.retry_after_s or 0.0) > wait_s:
+                    reason += f" (the server asks to wait {failure.retry_after_s:,.0f} s)"
                 if attempt >= patience.attempts or gone_s + wait_s > patience.longest_s:
                     error = f"{reason} (attempt {attempt}, the last)"
                     return self._give_up(

@@ -19,13 +19,15 @@ from dream.errors import (
     JournalUnwritable,
     SchemaUnknown,
 )
+from dream.llm import catalog
 from dream.memory.episodes import Memory
 from dream.reports.metrics import RunFacts, summarise
 from dream.runs import assemble, drive, folders, handed, state, summaries
+from dream.runs.budget import Attempts
 from dream.runs.journal import EndOfRecord, Journal, Sync, read_records
 from dream.runs.records import OpenedRecord, TradeRecord, trade_of
 from dream.runs.spec import RunSpec
-from dream.runs.spending import Spend, spent_usd
+from dream.runs.spending import spent_usd
 from dream.runs.stores import JOURNAL, drop_empty
 from dream.strategies import asks
 
@@ -33,9 +35,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dream.reports.metrics import Summary
-    from dream.runs.assemble import AnyDecider, Parts
+    from dream.runs.assemble import Access, AnyDecider, Parts
     from dream.runs.handed import Answers
-    from dream.types import RecallFn, RunTable, Trade
+    from dream.types import AskingDecider, RecallFn, RunTable, Trade
 
 _OUTSIDE = ("script", "decider", "recall_fn")
 """What a replay does not need: answers are recorded, and what is recalled is compared."""
@@ -139,7 +141,7 @@ def run(
         done = _finished(folder, parts, live, memory_recall_fn)
         return replace(done, notes=(*told, *noted, *done.notes))
     started = perf_counter()
-    attempts = _Attempts(folder)
+    attempts = Attempts(folder, options.access.budget)
     with ExitStack() as held:
         held.callback(drop_empty, folder)
         # What can be wrong with what was given is found before a folder is made.
@@ -148,6 +150,7 @@ def run(
         journal = held.enter_context(Journal.open(folder, sync=options.sync))
         held.callback(attempts.close)
         notes = (*told, *_other_endpoint(journal, endpoint), *_notes(journal))
+        _tell_estimate(parts, live, journal, options.access)
         loop = _loop(parts, session, live, journal, options.watch)
         loop.foreign = assemble.is_foreign(spec.model)
         journal.emit(
@@ -230,6 +233,19 @@ def _other_endpoint(journal: Journal, endpoint: str | None) -> tuple[str, ...]:
     return (f"{told}; fresh (--fresh) starts another run",)
 
 
+def _tell_estimate(parts: Parts, live: AnyDecider, journal: Journal, access: Access) -> None:
+    if (
+        access.on_estimate is None
+        or access.now_ns is None
+        or not assemble.is_model(parts.spec.model)
+    ):
+        return
+    from dream.runs.estimate import estimate  # noqa: PLC0415 - only for models
+
+    entry, asking = catalog.resolve(parts.spec.model), cast("AskingDecider", live)
+    access.on_estimate(estimate(entry, asking, _session(parts), journal.recorded, access.now_ns()))
+
+
 def _notes(journal: Journal) -> tuple[str, ...]:
     notes: list[str] = []
     if journal.recorded:
@@ -272,29 +288,6 @@ def _recorded_spec(opened: OpenedRecord, folder: Path) -> RunSpec:
             f"{folder}: the recorded settings are not those of this version of dream: "
             f"{'.'.join(map(str, first['loc']))}: {first['msg']}. Use the version that wrote it"
         ) from None
-
-
-class _Attempts:
-    """Writes the attempts at paid calls of a run down; the file is made with the first."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._spend: Spend | None = None
-
-    def begin(self, seq: int, turn: int, attempt: int, ceiling_usd: float | None, /) -> None:
-        """Before a call; one without a known price counts nothing, and the summary says so."""
-        self._spend = self._spend or Spend.open(self._folder)
-        self._spend.before(seq, turn, attempt, ceiling_usd or 0.0)
-
-    def end(self, seq: int, turn: int, attempt: int, cost_usd: float | None, /) -> None:
-        """After it."""
-        assert self._spend is not None, "an attempt ends after it began"
-        self._spend.after(seq, turn, attempt, cost_usd)
-
-    def close(self) -> None:
-        """Close the file, if there is one."""
-        if self._spend is not None:
-            self._spend.close()
 
 
 def _session(parts: Parts) -> Session:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from dream.llm.client import Attempts
+    from dream.runs.budget import Budget
+    from dream.runs.estimate import Estimate
     from dream.runs.spec import RunSpec
     from dream.types import AskingDecider, Bars, Decider, RecallFn, Strategy
 
@@ -46,6 +48,9 @@ class Access:
         keys: environment variable to key. base_url: endpoint instead of the catalogue's.
         sleep, now_ns: the edge's clock.
         on_wait: told of every wait before another attempt: seconds, attempt, reason.
+        budget: limit on the money of all that is asked with it; None for no limit.
+        limit_s: an attempt that takes longer has failed.
+        on_estimate: told once, before the first call, what the calls will cost.
     """
 
     keys: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
@@ -53,6 +58,9 @@ class Access:
     sleep: Callable[[float], None] | None = None
     now_ns: Callable[[], int] | None = None
     on_wait: Callable[[float, int, str], None] = lambda _seconds, _attempt, _reason: None
+    budget: Budget | None = None
+    limit_s: float = 120.0
+    on_estimate: Callable[[Estimate], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,10 +225,15 @@ def live_decider(parts: Parts, access: Access, attempts: Attempts, held: ExitSta
             "Options(access=Access(keys, None, time.sleep, time.time_ns)), or a decider"
         )
     entry = catalog.resolve(spec.model)
+    if access.budget is not None and catalog.ceiling(entry, 1, access.now_ns()) is None:
+        raise SpecInvalid(
+            f"--budget cannot be kept with {entry.id}: its price is not known. Leave the budget out"
+        )
     transport = AnthropicTransport(
         key=access.keys.get(entry.key_env),
         key_env=entry.key_env,
         base_url=entry.base_url if access.base_url is None else access.base_url,
+        limit_s=access.limit_s,
     )
     held.callback(transport.close)
     client = Client(
