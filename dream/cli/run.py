@@ -9,7 +9,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 
@@ -20,10 +20,12 @@ from dream.errors import InputError, SpecInvalid
 
 if TYPE_CHECKING:
     from dream.runs.estimate import Estimate
+    from dream.runs.journal import Sync as Synced
     from dream.runs.spec import RunSpec
 
 SYNTHETIC_BARS, SYNTHETIC_SEED = 50_802, 1
 _SYNTHETIC = "<synthetic>"
+LONGEST_CALL_S = 3_600.0
 
 _OPTIONS = {"terms.buy_only": "--shorts", "terms.max_gap_ns": "--max-gap"}
 """Options that are called otherwise than what they set."""
@@ -169,8 +171,36 @@ def run(
     }  # fmt: skip
     own = {*settings, *(f"terms.{name}" for name in terms)} - {"terms"}
     spec = make_spec(settings, _pairs(set_ or [], own))
+    show = Show(as_json, progress=not (quiet or as_json))
+    _start(spec, Reach(base_url, budget, timeout), Keep(runs, sync, fresh), show)
+
+
+class Reach(NamedTuple):
+    """How a model is reached: what of it was typed."""
+
+    base_url: str | None
+    budget: float | None
+    timeout: float
+
+
+class Keep(NamedTuple):
+    """Where and how a run is kept."""
+
+    runs: Path
+    sync: str
+    fresh: bool
+
+
+class Show(NamedTuple):
+    """What is printed."""
+
+    as_json: bool
+    progress: bool
+
+
+def _start(spec: RunSpec, reach: Reach, keep: Keep, show: Show) -> None:
     synthetic = spec.bars == _SYNTHETIC
-    runs_folder(runs)
+    runs_folder(keep.runs)
     if not synthetic:
         bar_file(Path(spec.bars).absolute())  # the folder's name is part of it
     else:
@@ -179,16 +209,21 @@ def run(
     from dream.runs.assemble import Access
     from dream.runs.budget import Budget
 
-    if sync not in ("each", "batch"):
-        raise SpecInvalid(f"--sync takes each or batch, found {sync!r}")
-    limit = None if budget is None else Budget(budget)
+    if keep.sync not in ("each", "batch"):
+        raise SpecInvalid(f"--sync takes each or batch, found {keep.sync!r}")
+    if not 0 < reach.timeout <= LONGEST_CALL_S:
+        raise SpecInvalid(
+            f"--timeout takes seconds above 0, at most {LONGEST_CALL_S:g}, found {reach.timeout:g}"
+        )
+    limit = None if reach.budget is None else Budget(reach.budget)
     access = Access(
-        _keys(), base_url, time.sleep, time.time_ns, _tell_wait, limit, timeout, _tell_estimate
-    )
+        _keys(), reach.base_url, time.sleep, time.time_ns, _tell_wait, limit, reach.timeout,
+        _tell_estimate,
+    )  # fmt: skip
     import_from_here()
-    with watching(spec.decisions, limit, show=not (quiet or as_json)) as watch:
-        options = Options(runs, sync, fresh, access, watch)
-        _run(spec, options, as_json=as_json, synthetic=synthetic)
+    with watching(spec.decisions, limit, show=show.progress) as watch:
+        options = Options(keep.runs, cast("Synced", keep.sync), keep.fresh, access, watch)
+        _run(spec, options, as_json=show.as_json, synthetic=synthetic)
 
 
 def _tell_wait(wait_s: float, attempt: int, reason: str) -> None:

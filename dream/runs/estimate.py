@@ -72,7 +72,7 @@ def estimate(
             texts.append((decider.system or "") + (question.user or ""))
             session.submit(Decision())
     tokens = round(sum(map(len, texts)) / max(len(texts), 1) / CHARS_PER_TOKEN)
-    shared = [_common(*pair) for pair in pairwise(texts)]
+    shared = [_shared_chars(*pair) for pair in pairwise(texts)]
     cached = round(sum(shared) / max(len(shared), 1) / CHARS_PER_TOKEN)
     if entry.cache == "none" or cached < (entry.cache_min_tokens or 0):
         cached = 0
@@ -94,7 +94,7 @@ def estimate(
     )
 
 
-def _common(a: str, b: str) -> int:
+def _shared_chars(a: str, b: str) -> int:
     """How many characters two texts begin with alike."""
     pairs = enumerate(zip(a, b, strict=False))
     return next((i for i, (x, y) in pairs if x != y), min(len(a), len(b)))
