@@ -9,7 +9,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -20,7 +20,6 @@ from dream.errors import InputError, SpecInvalid
 
 if TYPE_CHECKING:
     from dream.runs.estimate import Estimate
-    from dream.runs.journal import Sync as Synced
     from dream.runs.spec import RunSpec
 
 SYNTHETIC_BARS, SYNTHETIC_SEED = 50_802, 1
@@ -222,7 +221,7 @@ def _start(spec: RunSpec, reach: Reach, keep: Keep, show: Show) -> None:
     )  # fmt: skip
     import_from_here()
     with watching(spec.decisions, limit, show=show.progress) as watch:
-        options = Options(keep.runs, cast("Synced", keep.sync), keep.fresh, access, watch)
+        options = Options(keep.runs, keep.sync, keep.fresh, access, watch)
         _run(spec, options, as_json=show.as_json, synthetic=synthetic)
 
 
