@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-from dream.cli import bars, models, replays, run, settings
+from dream.cli import bars, cost, models, replays, run, settings
 from dream.errors import InputError
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ app = typer.Typer(
 app.command("run", context_settings={"auto_envvar_prefix": settings.PREFIX})(run.run)
 app.command("replay")(replays.replay)
 app.command("verify")(replays.verify)
+app.command("cost")(cost.cost)
 app.add_typer(models.app, name="models")
 app.add_typer(bars.app, name="bars")
 

@@ -9,8 +9,9 @@ from dream.errors import InputError
 
 
 def many(n: int, word: str) -> str:
-    """A count with its word: 1 trade, 2,000 trades."""
-    return f"{n:,} {word}" if n == 1 else f"{n:,} {word}s"
+    """A count with its word: 1 trade, 2,000 trades, 3 replies."""
+    words = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+    return f"{n:,} {word}" if n == 1 else f"{n:,} {words}"
 
 
 def printable(text: str) -> str:

@@ -140,3 +140,30 @@ def price(entry: Entry, usage: Usage, at_ns: int) -> float | None:
     except LookupError:
         return None
     return float(found.total_price) if found.model.id == entry.id else None
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """US dollars per token, by class."""
+
+    input: float
+    cache_read: float
+    cache_write: float
+    output: float
+
+
+def rates(entry: Entry, input_tokens: int, at_ns: int) -> Rates | None:
+    """What each token of a call costs, which may depend on the length of all its input.
+
+    Args:
+        entry: the model that was asked.
+        input_tokens: of the whole prompt, cached or not.
+        at_ns: as for `price`.
+    """
+    n = max(input_tokens, 1)
+    each = (Usage(n, 0, 0, 0), Usage(0, n, 0, 0), Usage(0, 0, n, 0), Usage(n, 0, 0, n))
+    usd = [price(entry, usage, at_ns) for usage in each]
+    if None in usd:
+        return None
+    whole, read, written, both = (x or 0.0 for x in usd)
+    return Rates(whole / n, read / n, written / n, (both - whole) / n)

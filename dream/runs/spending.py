@@ -39,25 +39,48 @@ class AttemptEnded(Record):
 
 
 class Spending:
-    """Adds up attempts; one without an end, or without a known price, counts at its ceiling."""
+    """Adds up attempts; one without an end, or without a known price, counts at its ceiling.
+
+    Attributes:
+        attempts: how many began. unsure, unsure_usd: those that ended without a known cost, or of
+            which no end is known once another one began in their place, and the most they cost.
+    """
 
     def __init__(self) -> None:
         self._settled_usd = 0.0
         self._begun: dict[Attempt, float] = {}
+        self.attempts = 0
+        self.unsure = 0
+        self.unsure_usd = 0.0
 
     def begin(self, line: AttemptBegun) -> None:
         """Counts an attempt at its ceiling, beside a lost one of the same name."""
         key = (line.seq, line.turn, line.attempt)
-        self._settled_usd += self._begun.pop(key, 0.0)
+        if key in self._begun:
+            self._lose(self._begun.pop(key))
         self._begun[key] = line.ceiling_usd
+        self.attempts += 1
 
     def end(self, line: AttemptEnded) -> bool:
         """Counts it at its cost instead; False when it had not begun."""
         ceiling_usd = self._begun.pop((line.seq, line.turn, line.attempt), None)
         if ceiling_usd is None:
             return False
-        self._settled_usd += ceiling_usd if line.cost_usd is None else line.cost_usd
+        if line.cost_usd is None:
+            self._lose(ceiling_usd)
+        else:
+            self._settled_usd += line.cost_usd
         return True
+
+    def _lose(self, ceiling_usd: float) -> None:
+        self._settled_usd += ceiling_usd
+        self.unsure += 1
+        self.unsure_usd += ceiling_usd
+
+    @property
+    def open(self) -> int:
+        """Attempts in flight, or interrupted in it."""
+        return len(self._begun)
 
     def total(self) -> float:
         """US dollars."""
@@ -79,14 +102,23 @@ def _read_spend(path: Path) -> tuple[Spending, LineReader]:
     return spending, reader
 
 
+def spending(folder: Path) -> Spending:
+    """The attempts of a run so far; reads only, and nothing is counted without paid calls.
+
+    Raises:
+        JournalCorrupt: a line of spend.jsonl that is not the last is damaged.
+    """
+    path = folder / SPEND
+    return _read_spend(path)[0] if path.exists() else Spending()
+
+
 def spent_usd(folder: Path) -> float:
     """What a run has spent so far in US dollars; reads only, 0 for a run without paid calls.
 
     Raises:
         JournalCorrupt: a line of spend.jsonl that is not the last is damaged.
     """
-    path = folder / SPEND
-    return _read_spend(path)[0].total() if path.exists() else 0.0
+    return spending(folder).total()
 
 
 class Spend:
