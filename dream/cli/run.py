@@ -110,6 +110,13 @@ Fresh = Annotated[
     bool,
     typer.Option("--fresh", show_envvar=False, help="Start another run although this one exists."),
 ]
+Reuse = Annotated[
+    bool,
+    typer.Option(
+        "--reuse-answers",
+        help="Take answers to equal requests from the other runs of the folder, free of cost.",
+    ),
+]
 Runs = Annotated[Path, typer.Option(help="Folder that holds the run folders.")]
 AsJson = Annotated[
     bool, typer.Option("--json", envvar="DREAM_JSON", help="Print exactly one JSON object.")
@@ -146,6 +153,7 @@ def run(
     timeout: Timeout = 120.0,
     sync: Sync = "batch",
     fresh: Fresh = False,
+    reuse_answers: Reuse = False,
     runs: Runs = Path("runs"),
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -171,7 +179,7 @@ def run(
     own = {*settings, *(f"terms.{name}" for name in terms)} - {"terms"}
     spec = make_spec(settings, _pairs(set_ or [], own))
     show = Show(as_json, progress=not (quiet or as_json))
-    _start(spec, Reach(base_url, budget, timeout), Keep(runs, sync, fresh), show)
+    _start(spec, Reach(base_url, budget, timeout), Keep(runs, sync, fresh, reuse_answers), show)
 
 
 class Reach(NamedTuple):
@@ -188,6 +196,7 @@ class Keep(NamedTuple):
     runs: Path
     sync: str
     fresh: bool
+    reuse: bool
 
 
 class Show(NamedTuple):
@@ -221,7 +230,7 @@ def _start(spec: RunSpec, reach: Reach, keep: Keep, show: Show) -> None:
     )  # fmt: skip
     import_from_here()
     with watching(spec.decisions, limit, show=show.progress) as watch:
-        options = Options(keep.runs, keep.sync, keep.fresh, access, watch)
+        options = Options(keep.runs, keep.sync, keep.fresh, keep.reuse, access, watch)
         _run(spec, options, as_json=show.as_json, synthetic=synthetic)
 
 

@@ -26,6 +26,7 @@ from dream.runs import assemble, drive, folders, handed, state, summaries
 from dream.runs.budget import Attempts
 from dream.runs.journal import EndOfRecord, Journal, Sync, read_records
 from dream.runs.records import OpenedRecord, TradeRecord, trade_of
+from dream.runs.reuse import PaidAnswers
 from dream.runs.spec import RunSpec
 from dream.runs.spending import spent_usd
 from dream.runs.stores import JOURNAL, drop_empty
@@ -52,12 +53,14 @@ class Options:
         folder: where run folders are kept.
         sync: `each` writes every line through to the disk, `batch` only paid replies.
         fresh: start another run although this one exists.
+        reuse_answers: take the answer to a request that another run of the folder has asked before.
         access: how models are reached. watch: who is told, and who may stop it.
     """
 
     folder: Path = Path("runs")
     sync: Literal["each", "batch"] = "batch"
     fresh: bool = False
+    reuse_answers: bool = False
     access: assemble.Access = field(default_factory=assemble.Access)
     watch: drive.Watch = field(default_factory=drive.Watch)
 
@@ -153,6 +156,9 @@ def run(
         _tell_estimate(parts, live, journal, options.access)
         loop = _loop(parts, session, live, journal, options.watch)
         loop.foreign = assemble.is_foreign(spec.model)
+        if options.reuse_answers and assemble.is_model(spec.model):
+            loop.answers = PaidAnswers(runs, folder, spec.repeat, endpoint)
+            notes = (*notes, *loop.answers.notes())
         journal.emit(
             _opened(parts, live),
             meta={

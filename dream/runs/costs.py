@@ -96,7 +96,9 @@ def _add(
     to: RunCost, entry: catalog.Entry | None, reply: ReplyRecord, meta: dict[str, Any]
 ) -> None:
     to.replies += 1
-    to.reused += "reused" in meta
+    if "reused" in meta:
+        to.reused += 1
+        return
     cost = reply.cost_usd
     to.cost_usd = None if to.cost_usd is None or cost is None else to.cost_usd + cost
     usage = reply.usage

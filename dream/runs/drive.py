@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dream.memory.episodes import Memory
+    from dream.runs.reuse import PaidAnswers
     from dream.types import (
         AskingDecider,
         Decider,
@@ -136,7 +137,12 @@ class Identity:
 
 @dataclass(slots=True)
 class Loop:
-    """One run being driven; `foreign` says that the decider is code of the user's."""
+    """One run being driven.
+
+    Attributes:
+        answers: what other runs have paid for; None to ask every question anew.
+        foreign: whether the decider is code of the user's.
+    """
 
     session: Session
     memory: Memory
@@ -145,6 +151,7 @@ class Loop:
     record: Record
     identity: Identity
     watch: Watch = field(default_factory=Watch)
+    answers: PaidAnswers | None = None
     tally: Tally = field(default_factory=Tally)
     foreign: bool = False
     _open: dict[int, tuple[int, Features, Decision]] = field(
@@ -242,10 +249,7 @@ class Loop:
         """The recorded reply to this question, or a new one that is written down first."""
         recorded = self.record.recorded_reply(question.seq, question.purpose, turn, question.sha256)
         if recorded is None:
-            started = self.watch.now_iso()
-            with self._blamed(question.seq):
-                reply = decider.send(question)
-            meta = {"asked": started, "answered": self.watch.now_iso(), "attempts": reply.attempts}
+            reply, meta = self._new_reply(decider, question)
             recorded = records.reply_record(question, reply, turn)
             # What a user's function answers may have cost as much as a model's reply.
             durable = decider.paid or self.foreign
@@ -265,6 +269,19 @@ class Loop:
             known = tally.cost_usd is not None and reply.cost_usd is not None
             tally.cost_usd = tally.cost_usd + reply.cost_usd if known else None  # pyright: ignore[reportOperatorIssue]
         return reply
+
+    def _new_reply(
+        self, decider: AskingDecider, question: Question
+    ) -> tuple[Reply, dict[str, Any]]:
+        """What is sent for, or what another run has paid for; and when and how."""
+        found = None if self.answers is None else self.answers.get(question.sha256)
+        if found is not None:
+            return found[0], {"answered": self.watch.now_iso(), "reused": found[1]}
+        started = self.watch.now_iso()
+        with self._blamed(question.seq):
+            reply = decider.send(question)
+        answered = self.watch.now_iso()
+        return reply, {"asked": started, "answered": answered, "attempts": reply.attempts}
 
     def _ordered(self, order: Order) -> None:
         self.record.emit(records.order_record(order))

@@ -167,6 +167,13 @@ class Sealed:
     chain: str
 
 
+def body_of(line: Line) -> bytes:
+    """The record's own bytes in a line of a journal."""
+    inner = line.head[:-_CHAIN_BYTES]
+    at = inner.find(_META)
+    return (inner if at < 0 else inner[:at]) + b"}"
+
+
 def chained(reader: LineReader) -> Iterator[Sealed]:
     """The lines of a journal, each checked against the chain before it.
 
@@ -175,9 +182,7 @@ def chained(reader: LineReader) -> Iterator[Sealed]:
     """
     before = NO_CHAIN
     for line in reader:
-        inner, tail = line.head[:-_CHAIN_BYTES], line.head[-_CHAIN_BYTES:]
-        at = inner.find(_META)
-        body = (inner if at < 0 else inner[:at]) + b"}"
+        body, tail = body_of(line), line.head[-_CHAIN_BYTES:]
         chain = _link(before, body)
         if tail != b'%b%b"' % (_CHAIN, chain.encode()):
             raise JournalCorrupt(
