@@ -38,6 +38,7 @@ _LASTING: Final = {"LocalProtocolError", "UnsupportedProtocol"}
 _NOT_SENT: Final = {"ConnectError", "ConnectTimeout", "ProxyError", *_LASTING}
 
 _PASSING_STATUS: Final = (408, 409, 429)
+_BUSY_STATUS: Final = (429, 529)
 _ADVICE: Final = {
     400: "The endpoint does not take what dream sends: check that it is meant for this model",
     401: "Check the key in {key_env}",
@@ -166,7 +167,8 @@ class AnthropicTransport:
             advice = _ADVICE.get(status, "It would answer the same again")
             what = f"{what}. {advice.format(key_env=self._key_env)}"
         wait_s = _seconds(error.response.headers.get("retry-after"))
-        return CallFailed(what, again=again, retry_after_s=wait_s, cost_usd=0.0)
+        busy = status in _BUSY_STATUS
+        return CallFailed(what, again=again, retry_after_s=wait_s, cost_usd=0.0, busy=busy)
 
     def _told(self, said: object) -> str:
         """What a server or a socket said: one line, not long, without a key or a password."""

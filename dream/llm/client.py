@@ -112,6 +112,7 @@ class CallFailed(Exception):  # noqa: N818 - one attempt, not yet the run
         again: whether it may succeed when it is repeated.
         retry_after_s: how long the server asks to wait, None where it does not say.
         cost_usd: 0 where the server refused, None where it may have answered and billed.
+        busy: whether it was refused because there were too many.
     """
 
     def __init__(
@@ -121,11 +122,13 @@ class CallFailed(Exception):  # noqa: N818 - one attempt, not yet the run
         again: bool = True,
         retry_after_s: float | None = None,
         cost_usd: float | None = None,
+        busy: bool = False,
     ) -> None:
         super().__init__(message)
         self.again = again
         self.retry_after_s = retry_after_s
         self.cost_usd = cost_usd
+        self.busy = busy
 
 
 class Transport(Protocol):

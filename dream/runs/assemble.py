@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import ExitStack
 
-    from dream.llm.client import Attempts
+    from dream.llm.client import Attempts, Transport
+    from dream.llm.limiter import Limiters
     from dream.runs.budget import Budget
     from dream.runs.estimate import Estimate
     from dream.runs.spec import RunSpec
@@ -51,6 +52,7 @@ class Access:
         budget: limit on the money of all that is asked with it; None for no limit.
         limit_s: an attempt that takes longer has failed.
         on_estimate: told once, before the first call, what the calls will cost.
+        limiters: shared by runs that ask at the same time; None for one run.
     """
 
     keys: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
@@ -61,6 +63,7 @@ class Access:
     budget: Budget | None = None
     limit_s: float = 120.0
     on_estimate: Callable[[Estimate], None] | None = None
+    limiters: Limiters | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +240,7 @@ def live_decider(parts: Parts, access: Access, attempts: Attempts, held: ExitSta
     )
     held.callback(transport.close)
     client = Client(
-        transport,
+        _limited(transport, spec, access),
         sleep=access.sleep,
         now_ns=access.now_ns,
         on_error=spec.on_error,
@@ -245,6 +248,17 @@ def live_decider(parts: Parts, access: Access, attempts: Attempts, held: ExitSta
         patience=Patience(on_wait=access.on_wait),
     )
     return _model_decider(parts, client)
+
+
+def _limited(transport: Transport, spec: RunSpec, access: Access) -> Transport:
+    """The transport with a share of its model's slots, where runs ask at the same time."""
+    if access.limiters is None:
+        return transport
+    from dream.llm.limiter import Limited  # noqa: PLC0415 - only for models
+
+    host = endpoint(spec, access)
+    assert host is not None
+    return Limited(transport, access.limiters.of(host, spec.model))
 
 
 def endpoint(spec: RunSpec, access: Access) -> str | None:
