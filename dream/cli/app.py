@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-from dream.cli import bars, cost, models, replays, run, settings
+from dream.cli import bars, cost, grid, models, replays, run, settings
+from dream.cli.words import shown
 from dream.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,9 +34,6 @@ Settings of dream run: flags win over DREAM_* variables (DREAM_MODEL, DREAM_SPRE
 unknown one is refused, DREAM_TEST_* is left alone), and those over the table [run] of dream.toml
 in the working folder. --fresh can only be typed.
 """
-_LONG_WORD: Final = re.compile(r"\S{201,}")
-_SHOWN: Final = 40
-"""Characters that are shown of each end of a word that is too long to be read."""
 
 
 class Commands(TyperGroup):
@@ -73,6 +70,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run", context_settings={"auto_envvar_prefix": settings.PREFIX})(run.run)
+app.command("grid")(grid.grid)
 app.command("replay")(replays.replay)
 app.command("verify")(replays.verify)
 app.command("cost")(cost.cost)
@@ -93,15 +91,8 @@ def start(arguments: list[str]) -> None:
 
 def show_error(message: str) -> None:
     """Print an error on standard error: one paragraph, no control characters, no endless words."""
-    clean = "".join(c if c.isprintable() or c == "\n" else "?" for c in message)
     with suppress(OSError):  # whoever closed standard error does not want to know
-        typer.echo(f"dream: {_LONG_WORD.sub(_both_ends, clean)}", err=True)
-
-
-def _both_ends(word: re.Match[str]) -> str:
-    """Both ends, so that a name can be recognised, and how much was left out."""
-    text = word[0]
-    return f"{text[:_SHOWN]}...({len(text) - 2 * _SHOWN:,} characters)...{text[-_SHOWN:]}"
+        typer.echo(f"dream: {shown(message)}", err=True)
 
 
 def _version(wanted: bool) -> None:

@@ -25,7 +25,7 @@ def replay(
 
     Example: dream replay runs/rules-hybrid-0123456789ab
     """
-    from dream.cli.run import import_from_here
+    from dream.cli.specs import import_from_here
     from dream.runs import api
 
     import_from_here()

@@ -6,122 +6,56 @@ import json
 import os
 import shlex
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from dream.cli.many import carry_out, repeated
+from dream.cli.options import (
+    AsJson,
+    Ask,
+    AtOnce,
+    Autonomy,
+    Bars,
+    BaseUrl,
+    Commission,
+    Decisions,
+    Equity,
+    Fresh,
+    From,
+    Intrabar,
+    Manage,
+    MaxGap,
+    Memory,
+    Model,
+    Money,
+    OnError,
+    Quiet,
+    Repeats,
+    Reuse,
+    Risk,
+    Runs,
+    Seed,
+    Set,
+    Shorts,
+    Slippage,
+    Spread,
+    Strategies,
+    Swap,
+    Sync,
+    Timeout,
+    To,
+)
 from dream.cli.settings import check_variables
+from dream.cli.specs import access_of, import_from_here, spec_of
 from dream.cli.watching import watching
-from dream.cli.words import bar_file, runs_folder
-from dream.errors import InputError, SpecInvalid
+from dream.errors import SpecInvalid
 
 if TYPE_CHECKING:
     from dream.runs.estimate import Estimate
     from dream.runs.spec import RunSpec
-
-SYNTHETIC_BARS, SYNTHETIC_SEED = 50_802, 1
-_SYNTHETIC = "<synthetic>"
-LONGEST_CALL_S = 3_600.0
-
-_OPTIONS = {"terms.buy_only": "--shorts", "terms.max_gap_ns": "--max-gap"}
-"""Options that are called otherwise than what they set."""
-
-_MONEY, _PRICE = "account currency", "quote currency"
-Model = Annotated[
-    str,
-    typer.Option(
-        help="rules, never, random:P, scripted:FILE, a model (dream models), or module:function."
-    ),
-]
-Decisions = Annotated[int, typer.Option(help="End the run at this many decisions.")]
-Bars = Annotated[
-    str | None,
-    typer.Option(help="Parquet or CSV file of bars; without it, synthetic bars are made once."),
-]
-From = Annotated[
-    str | None,
-    typer.Option(
-        "--from",
-        envvar="DREAM_FROM",
-        help="Leave out bars that open before this date or instant (UTC).",
-    ),
-]
-To = Annotated[
-    str | None,
-    typer.Option(
-        "--to",
-        envvar="DREAM_TO",
-        help="Leave out bars that close after this date or instant (UTC).",
-    ),
-]
-Memory = Annotated[str, typer.Option(help="none, similarity, hybrid, or module:function.")]
-Ask = Annotated[str, typer.Option(help="When to ask: bar, every:N or setup.")]
-Manage = Annotated[
-    bool, typer.Option("--manage", help="Also ask at every bar while a position is open.")
-]
-Strategies = Annotated[
-    str, typer.Option(help="Comma-separated names or module:function, in board order.")
-]
-Autonomy = Annotated[
-    str, typer.Option(help="free, or filter to accept entries of live set-ups only.")
-]
-Shorts = Annotated[bool, typer.Option("--shorts/--no-shorts", help="Allow SELL.")]
-Equity = Annotated[float, typer.Option(help=f"Starting money, {_MONEY}.")]
-Risk = Annotated[float, typer.Option(help="Share of equity at risk per trade; 0.0025 is 0.25 %.")]
-Spread = Annotated[float, typer.Option(help=f"Floor under the bars' own spread, {_PRICE}.")]
-Slippage = Annotated[float, typer.Option(help=f"Against us on market and stop fills, {_PRICE}.")]
-Commission = Annotated[float, typer.Option(help=f"Per lot and side, {_MONEY}.")]
-Swap = Annotated[
-    float, typer.Option(help=f"Per lot and change of trading day, {_MONEY}; negative costs.")
-]
-Intrabar = Annotated[
-    str, typer.Option(help="A bar reaches both levels: stop_first, target_first or nearer_first.")
-]
-MaxGap = Annotated[
-    float | None, typer.Option(help="Refuse a fill more than this many minutes after the decision.")
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        envvar="DREAM_SET",
-        help="Any other setting: VolBreakout.range_atr=0.4, memory.k=3, instrument.lot_step=0.01.",
-    ),
-]
-Seed = Annotated[int, typer.Option(help="Of everything that is drawn.")]
-OnError = Annotated[
-    str, typer.Option(help="A call that keeps failing: stop the run (it can be resumed) or hold.")
-]
-BaseUrl = Annotated[
-    str | None, typer.Option(help="Endpoint of the model instead of the catalogue's.")
-]
-Money = Annotated[
-    float | None,
-    typer.Option(
-        help="Stop before the calls of this run, also of earlier days, could pass it; US dollars."
-    ),
-]
-Timeout = Annotated[float, typer.Option(help="Seconds after which one call to a model has failed.")]
-Sync = Annotated[str, typer.Option(help="batch, or each to write every line through to the disk.")]
-Fresh = Annotated[
-    bool,
-    typer.Option("--fresh", show_envvar=False, help="Start another run although this one exists."),
-]
-Reuse = Annotated[
-    bool,
-    typer.Option(
-        "--reuse-answers",
-        help="Take answers to equal requests from the other runs of the folder, free of cost.",
-    ),
-]
-Runs = Annotated[Path, typer.Option(help="Folder that holds the run folders.")]
-AsJson = Annotated[
-    bool, typer.Option("--json", envvar="DREAM_JSON", help="Print exactly one JSON object.")
-]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress bar.")]
 
 
 def run(
@@ -154,6 +88,8 @@ def run(
     sync: Sync = "batch",
     fresh: Fresh = False,
     reuse_answers: Reuse = False,
+    repeats: Repeats = None,
+    at_once: AtOnce = 8,
     runs: Runs = Path("runs"),
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -162,76 +98,21 @@ def run(
 
     Example: dream run --model sonnet --decisions 2000 --bars gold.parquet
     """
+    given = dict(locals())
     check_variables(run, os.environ)
-    from dream.runs.spec import gap_ns, make_spec
-
-    terms = {
-        "equity": equity, "risk": risk, "spread": spread, "slippage": slippage,
-        "commission": commission, "swap": swap, "intrabar": intrabar, "buy_only": not shorts,
-        "autonomy": autonomy, "max_gap_ns": None if max_gap is None else gap_ns(max_gap),
-    }  # fmt: skip
-    settings: dict[str, Any] = {
-        "model": model, "decisions": decisions, "from": from_, "to": to, "memory": memory,
-        "ask": ask, "manage": manage, "seed": seed, "on_error": on_error, "terms": terms,
-        "strategies": [name.strip() for name in strategies.split(",")],
-        "bars": _SYNTHETIC if bars is None else bars,
-    }  # fmt: skip
-    own = {*settings, *(f"terms.{name}" for name in terms)} - {"terms"}
-    spec = make_spec(settings, _pairs(set_ or [], own))
-    show = Show(as_json, progress=not (quiet or as_json))
-    _start(spec, Reach(base_url, budget, timeout), Keep(runs, sync, fresh, reuse_answers), show)
-
-
-class Reach(NamedTuple):
-    """How a model is reached: what of it was typed."""
-
-    base_url: str | None
-    budget: float | None
-    timeout: float
-
-
-class Keep(NamedTuple):
-    """Where and how a run is kept."""
-
-    runs: Path
-    sync: str
-    fresh: bool
-    reuse: bool
-
-
-class Show(NamedTuple):
-    """What is printed."""
-
-    as_json: bool
-    progress: bool
-
-
-def _start(spec: RunSpec, reach: Reach, keep: Keep, show: Show) -> None:
-    synthetic = spec.bars == _SYNTHETIC
-    runs_folder(keep.runs)
-    if not synthetic:
-        bar_file(Path(spec.bars).absolute())  # the folder's name is part of it
-    else:
-        spec = spec.model_copy(update={"bars": str(_synthetic_bars())})
-    from dream.runs.api import Options
-    from dream.runs.assemble import Access
-    from dream.runs.budget import Budget
-
-    if keep.sync not in ("each", "batch"):
-        raise SpecInvalid(f"--sync takes each or batch, found {keep.sync!r}")
-    if not 0 < reach.timeout <= LONGEST_CALL_S:
-        raise SpecInvalid(
-            f"--timeout takes seconds above 0, at most {LONGEST_CALL_S:g}, found {reach.timeout:g}"
-        )
-    limit = None if reach.budget is None else Budget(reach.budget)
-    access = Access(
-        _keys(), reach.base_url, time.sleep, time.time_ns, _tell_wait, limit, reach.timeout,
-        _tell_estimate,
-    )  # fmt: skip
+    if sync not in ("each", "batch"):
+        raise SpecInvalid(f"--sync takes each or batch, found {sync!r}")
     import_from_here()
-    with watching(spec.decisions, limit, show=show.progress) as watch:
-        options = Options(keep.runs, keep.sync, keep.fresh, keep.reuse, access, watch)
-        _run(spec, options, as_json=show.as_json, synthetic=synthetic)
+    if repeats is not None:
+        carry_out(repeated(given), given)
+        return
+    spec = spec_of(given)
+    access = access_of(given, on_wait=_tell_wait, on_estimate=_tell_estimate)
+    from dream.runs.api import Options
+
+    with watching(spec.decisions, access.budget, show=not (quiet or as_json)) as watch:
+        made = Options(runs, sync, fresh, reuse_answers, access, watch)
+        _run(spec, made, as_json=as_json, synthetic=bars is None)
 
 
 def _tell_wait(wait_s: float, attempt: int, reason: str) -> None:
@@ -277,59 +158,3 @@ def _say_what_this_was(model: str) -> None:
         "  real bars:    dream bars import FILE --clock utc -o gold.parquet\n"
         "  a real model: ANTHROPIC_API_KEY=... dream run --model sonnet --bars gold.parquet"
     )
-
-
-def import_from_here() -> None:
-    """Let `module:function` name modules of the working folder."""
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-
-
-def _pairs(texts: list[str], own: set[str]) -> dict[str, str]:
-    """The pairs of --set, DREAM_SET or dream.toml; none of what an option of its own sets.
-
-    Such a pair would win over the option, be it typed or not, and nothing would say so.
-    """
-    pairs: dict[str, str] = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not equals or not key:
-            raise SpecInvalid(f"--set takes key=value, found {text!r}")
-        if key in own:
-            option = "--" + key.removeprefix("terms.").replace("_", "-")
-            raise SpecInvalid(f"--set {key}: use {_OPTIONS.get(key, option)}")
-        if key in pairs:
-            raise SpecInvalid(f"--set {key} is given twice")
-        pairs[key] = value
-    return pairs
-
-
-def _keys() -> dict[str, str]:
-    from dream.llm.catalog import CATALOG
-
-    names = {entry.key_env for entry in CATALOG.values()}
-    return {name: os.environ[name] for name in names if os.environ.get(name)}
-
-
-def _synthetic_bars() -> Path:
-    """The bars of a bare run, made on its first time and kept in the user's cache."""
-    from platformdirs import user_cache_path
-
-    from dream.bars import store, synth
-
-    name = f"synthetic-{synth.VERSION}-{SYNTHETIC_BARS}-{SYNTHETIC_SEED}.parquet"
-    path = user_cache_path("dream") / name
-    try:
-        store.read(path)
-    except InputError:  # not there yet, damaged, or of another layout: it can be made again
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"cannot make {path.parent} for the synthetic bars: {error.strerror}; name a "
-                f"folder that can be written in XDG_CACHE_HOME, or give bars with --bars"
-            ) from None
-        made = synth.make(SYNTHETIC_BARS, SYNTHETIC_SEED)
-        store.write(made, path, source_clock="utc", force=True)
-    return path

@@ -50,24 +50,47 @@ def defaults(folder: Path, commands: Mapping[str, Callable[..., None]]) -> dict[
     if not os.path.lexists(path):
         return {}
     out: dict[str, dict[str, Any]] = {}
-    for command, table in _tables(path).items():
+    for command, table in tables(path).items():
         if command not in commands or not isinstance(table, dict):
             known = ", ".join(f"[{name}]" for name in commands)
             raise InputError(f"{path}: {command!r} is no table of it; there are: {known}")
-        names, types = _options(commands[command]), _types(commands[command])
-        given = out[command] = {}
-        for key, value in table.items():
-            option = names.get(key.replace("-", "_"))
-            if option is None:
-                known = ", ".join(name for name in names if name not in TYPED_ONLY)
-                raise InputError(f"{path}: [{command}] has no setting {key!r}; it has: {known}")
-            if option in TYPED_ONLY:
-                why = TYPED_ONLY[option]
-                raise InputError(f"{path}: [{command}] {key} cannot be set here: {why}")
-            if option in given:
-                raise InputError(f"{path}: [{command}] {key} is given twice; leave one of them out")
-            given[option] = _checked(value, types[option], f"{path}: [{command}] {key}")
+        out[command] = options_in(table, commands[command], f"{path}: [{command}]")
     return out
+
+
+def options_in(
+    table: Mapping[str, Any], command: Callable[..., None], where: str, *, listed: bool = False
+) -> dict[str, Any]:
+    """The settings of a table by the parameters of the command whose options they are.
+
+    Args:
+        table: as it was read.
+        command: that has the options.
+        where: names the table in messages.
+        listed: every setting is a list of values.
+
+    Raises:
+        InputError: a key that does not exist, stands there twice or can only be typed, or a value
+            of another type.
+    """
+    names, types = _options(command), _types(command)
+    given: dict[str, Any] = {}
+    for key, value in table.items():
+        option = names.get(key.replace("-", "_"))
+        if option is None:
+            known = ", ".join(name for name in names if name not in TYPED_ONLY)
+            raise InputError(f"{where} has no setting {key!r}; it has: {known}")
+        if option in TYPED_ONLY:
+            raise InputError(f"{where} {key} cannot be set here: {TYPED_ONLY[option]}")
+        if option in given:
+            raise InputError(f"{where} {key} is given twice; leave one of them out")
+        if not listed:
+            given[option] = _checked(value, types[option], f"{where} {key}")
+            continue
+        if type(value) is not list or not value:
+            raise InputError(f"{where} {key}: expected a list of values, found {_as_toml(value)}")
+        given[option] = [_checked(item, types[option], f"{where} {key}") for item in value]
+    return given
 
 
 def check_lengths(arguments: Iterable[str], environ: Mapping[str, str]) -> None:
@@ -115,7 +138,12 @@ def check_variables(command: Callable[..., None], environ: Mapping[str, str]) ->
             )
 
 
-def _tables(path: Path) -> dict[str, Any]:
+def tables(path: Path) -> dict[str, Any]:
+    """The tables of a file of settings.
+
+    Raises:
+        InputError: it cannot be read or is no TOML.
+    """
     import tomllib
 
     from dream.files import read_bounded

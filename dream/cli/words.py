@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+from typing import Final
 
 from dream.errors import InputError
+
+_LONG_WORD: Final = re.compile(r"\S{201,}")
+_SHOWN: Final = 40
+"""Characters that are shown of each end of a word that is too long to be read."""
 
 
 def many(n: int, word: str) -> str:
@@ -17,6 +23,18 @@ def many(n: int, word: str) -> str:
 def printable(text: str) -> str:
     """A text that may come from a file, without what a terminal would obey."""
     return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def shown(message: str) -> str:
+    """A message fit for a terminal: no control characters, no endless words."""
+    clean = "".join(c if c.isprintable() or c == "\n" else "?" for c in message)
+    return _LONG_WORD.sub(_both_ends, clean)
+
+
+def _both_ends(word: re.Match[str]) -> str:
+    """Both ends, so that a name can be recognised, and how much was left out."""
+    text = word[0]
+    return f"{text[:_SHOWN]}...({len(text) - 2 * _SHOWN:,} characters)...{text[-_SHOWN:]}"
 
 
 def bar_file(path: Path | str) -> Path:

@@ -57,7 +57,8 @@ SETTINGS = {
     "ask": TEXT, "manage": TRUTH, "strategies": TEXT, "autonomy": TEXT, "shorts": TRUTH,
     "equity": NUMBER, "risk": NUMBER, "spread": NUMBER, "slippage": NUMBER, "commission": NUMBER,
     "swap": NUMBER, "intrabar": TEXT, "max-gap": NUMBER, "set": LIST, "seed": WHOLE,
-    "on-error": TEXT, "base-url": TEXT, "sync": TEXT, "runs": TEXT, "json": TRUTH,
+    "on-error": TEXT, "base-url": TEXT, "budget": NUMBER, "timeout": NUMBER, "sync": TEXT,
+    "reuse-answers": TRUTH, "repeats": WHOLE, "at-once": WHOLE, "runs": TEXT, "json": TRUTH,
     "quiet": TRUTH,
 }  # fmt: skip
 
