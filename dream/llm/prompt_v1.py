@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import pairwise
+from operator import sub
+from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -36,6 +37,9 @@ MAX_QUOTE: Final = 400
 
 _FIXED: Final = tuple(f"z.{n}f" for n in range(12))
 """Formats by decimals: made once, for a prompt has hundreds of numbers."""
+
+_ROW: Final = Struct("6d")
+"""A row of the window in bytes, which are compared faster than six numbers are."""
 
 _BOTH = {
     "stop_first": "the stop counts as reached first",
@@ -194,22 +198,25 @@ def _length(ask: Snapshot) -> str:
     at: list[int] = ask.window_close_ns.tolist()
     if len(at) < 2:
         return ""
-    return f" of {_plain(min(b - a for a, b in pairwise(at)) / MINUTE_NS)} minutes"
+    return f" of {_plain(min(map(sub, at[1:], at)) / MINUTE_NS)} minutes"
 
 
 def _bars(ask: Snapshot, n: int, least_spread: float) -> list[str]:
     header = "close time | open | high | low | close | volume | spread"
-    rows: list[list[float]] = ask.window.tolist()
-    at = zip(ask.window_close_ns.tolist(), ask.closed_at_minute.tolist(), strict=True)
-    whole = zip(at, map(tuple, rows), strict=True)
-    return [header, *(_bar(when, row, n, least_spread) for when, row in whole)]
+    values = ask.window.tobytes()
+    whole = zip(
+        ask.window_close_ns.tolist(),
+        ask.closed_at_minute.tolist(),
+        [values[at : at + _ROW.size] for at in range(0, len(values), _ROW.size)],
+        strict=True,
+    )
+    return [header, *[_bar(t_ns, minute, row, n, least_spread) for t_ns, minute, row in whole]]
 
 
 @lru_cache(maxsize=64)
-def _bar(when: tuple[int, int], row: tuple[float, ...], n: int, least_spread: float) -> str:
+def _bar(t_ns: int, minute: int, row: bytes, n: int, least_spread: float) -> str:
     """One line; an agent that is asked at every bar is shown most of them twenty times."""
-    t_ns, minute = when
-    o, h, l, c, volume, spread = row
+    o, h, l, c, volume, spread = _ROW.unpack(row)
     at = f"{_date(_day(t_ns, minute))[5:]} {_time(minute)}"
     prices = f"{_number(o, n)} | {_number(h, n)} | {_number(l, n)} | {_number(c, n)}"
     return f"{at} | {prices} | {_number(volume, 0)} | {_number(max(spread, least_spread), n)}"
@@ -290,7 +297,7 @@ def _memory(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> 
             f"   then: {_context(past.features, n)}",
         ]
         for name, text in (("reasoning then", past.reasoning), ("afterwards", past.reflection)):
-            if quote := well_formed(" ".join(text.split())):
+            if text and (quote := well_formed(" ".join(text.split()))):
                 cut = quote if len(quote) <= MAX_QUOTE else quote[:MAX_QUOTE] + "..."
                 lines.append(f'   {name}: "{cut}"')
     return lines
@@ -369,7 +376,7 @@ def _signed(value: float, decimals: int) -> str:
 
 def _number(value: float | None, decimals: int) -> str:
     """Never an exponent, never NaN, never minus zero."""
-    if value is None or not _finite(value):
+    if value is None or value - value != 0.0:
         return "unknown"
     return value.__format__(_FIXED[decimals])
 

@@ -8,19 +8,18 @@ state finds it; nothing in one Python process can prevent that.
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final
 
 from dream.errors import DreamError, InputError, LeakError
 from dream.memory.balance import in_short
+from dream.memory.features import copied
 from dream.memory.plain import number, numbers, whole, word
-from dream.types import Recalled
+from dream.types import Recalled, RecallQuery
 
 if TYPE_CHECKING:
-    from dream.types import EpisodeTable, RecallFn, RecallQuery
+    from dream.types import EpisodeTable, RecallFn
 
 MOST_COMPONENTS: Final = 32
 LONGEST_NAME: Final = 64
@@ -71,7 +70,7 @@ def checked(recall_fn: RecallFn, query: RecallQuery, past: EpisodeTable) -> list
 
 def _returned(recall_fn: RecallFn, query: RecallQuery, past: EpisodeTable, where: str) -> list[Any]:
     """The function's list; it may change its query, and later its list, but not these."""
-    own = replace(query, features=replace(query.features))
+    own = RecallQuery(query.seq, query.now_ns, copied(query.features), query.k, query.seed)
     try:
         returned: Any = recall_fn(own, past)
     except (DreamError, KeyboardInterrupt):
@@ -96,7 +95,7 @@ def _plain(item: Any) -> Recalled:
         raise ValueError(f"mark: expected one of {known}, found {in_short(mark)}")
     components = numbers(item.components, MOST_COMPONENTS, LONGEST_NAME)
     for value in (score, *components.values()):
-        if not math.isfinite(value):
+        if value - value != 0.0:
             raise ValueError(f"expected finite scores, found {value}")
     return Recalled(row, name, score, components, mark)
 

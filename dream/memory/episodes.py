@@ -19,7 +19,8 @@ import numpy as np
 
 from dream.errors import InputError, LeakError
 from dream.memory.balance import in_short
-from dream.memory.features import TREND, VOLATILITY, log_or_nan, situation_of
+from dream.memory.cards import NO_CARDS, Cards, dealt
+from dream.memory.features import TREND, VOLATILITY, copied, log_or_nan, situation_of
 from dream.memory.plain import number, whole, word
 from dream.types import Episode, Features
 
@@ -66,8 +67,6 @@ OUTCOME_COLUMNS: Final[dict[str, Column]] = {
 COLUMNS: Final[dict[str, Column]] = {**FEATURE_COLUMNS, **OUTCOME_COLUMNS}
 
 _DTYPES: Final = {"strategy": np.int32, **{name: dtype for name, (dtype, _) in COLUMNS.items()}}
-_BEFORE: Final = "the row before in the same situation"
-
 _INT64 = 2**63
 _FIRST_CAPACITY = 64
 
@@ -79,7 +78,7 @@ class Past:
     with is the asker's own and changes nothing here.
     """
 
-    __slots__ = ("_before_ns", "_chains", "_copies", "_episodes", "_n", "_store", "_words")
+    __slots__ = ("_before_ns", "_cards", "_copies", "_episodes", "_n", "_store", "_words")
 
     def __init__(
         self,
@@ -87,10 +86,10 @@ class Past:
         store: Mapping[str, npt.NDArray[Any]],
         strategies: tuple[str, ...],
         before_ns: int,
-        newest: npt.NDArray[np.int64],
+        cards: Cards,
     ) -> None:
         self._episodes = episodes
-        self._chains = newest, store[_BEFORE]
+        self._cards = cards
         self._store = store
         self._words = {"strategy": strategies, "trend": TREND, "volatility": VOLATILITY}
         self._before_ns = before_ns
@@ -139,12 +138,9 @@ class Past:
         rows.flags.writeable = False
         return rows
 
-    def chains(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """(256,) the newest row of each situation, and for each row the one before it in its own.
-
-        -1 where there is none. Not copies: for this package's own functions, which only read.
-        """
-        return self._chains
+    def cards(self) -> Cards:
+        """What is searched. Not copies: for this package's own functions, which only read."""
+        return self._cards
 
     def words(self, name: str, /) -> tuple[str, ...]:
         """The words that the codes in column `strategy`, `trend` or `volatility` stand for."""
@@ -170,9 +166,9 @@ class Memory:
             self._admit(episode)
             self._waiting.append((episode.known_ns, episode.id, episode))
         heapq.heapify(self._waiting)
+        self._cards = NO_CARDS
         self._resize(_FIRST_CAPACITY)
-        self._newest = np.full(256, -1, np.int64)
-        self._table = Past(self._episodes, self._store, (), self._asked_ns, self._newest)
+        self._table = Past(self._episodes, self._store, (), self._asked_ns, self._cards)
 
     def __len__(self) -> int:
         """Episodes held, visible or not."""
@@ -245,25 +241,16 @@ class Memory:
         self._store["strategy"][first:last] = [codes[episode.strategy] for episode in batch]
         for name, (_, value) in COLUMNS.items():
             self._store[name][first:last] = [value(episode) for episode in batch]
-        self._chain(first, last)
+        new = {name: rows[first:last] for name, rows in self._store.items()}
+        self._cards = dealt(self._cards, new)
         self._episodes += batch
-        self._table = Past(self._episodes, self._store, tuple(codes), now_ns, self._newest)
-
-    def _chain(self, first: int, last: int) -> None:
-        """Tie the new rows to the ones before them; tables made before keep their own ends."""
-        newest = self._newest.tolist()
-        before: list[int] = []
-        for row, code in enumerate(self._store["situation"][first:last].tolist(), first):
-            before.append(newest[code])
-            newest[code] = row
-        self._store[_BEFORE][first:last] = before
-        self._newest = np.array(newest, np.int64)
+        self._table = Past(self._episodes, self._store, tuple(codes), now_ns, self._cards)
 
     def _resize(self, capacity: int) -> None:
         """New storage; tables made before keep the old one, whose rows stay as they are."""
         n = len(self._episodes)
         grown: dict[str, npt.NDArray[Any]] = {}
-        for name, dtype in {**_DTYPES, _BEFORE: np.int64}.items():
+        for name, dtype in _DTYPES.items():
             grown[name] = np.zeros(capacity, dtype)
             if n:
                 grown[name][:n] = self._store[name][:n]
@@ -307,12 +294,12 @@ def _plain(episode: Episode) -> Episode:
     return Episode(**values(episode, _PLAIN), features=kept)
 
 
-_features_of, _values_of = attrgetter(*_PLAIN_FEATURES), attrgetter(*_PLAIN)
+_values_of = attrgetter(*_PLAIN)
 
 
 def _copy(episode: Episode) -> Episode:
     values = dict(zip(_PLAIN, _values_of(episode), strict=True))
-    return Episode(**values, features=Features(*_features_of(episode.features)))
+    return Episode(**values, features=copied(episode.features))
 
 
 def _check(episode: Episode) -> None:

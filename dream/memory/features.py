@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from dream.errors import InputError
@@ -15,6 +17,7 @@ TREND = ("unknown", "range", "up", "down")
 VOLATILITY = ("unknown", "low", "normal", "high")
 """Regime words; a column holds a word's place here. 0, unknown, matches nothing, nor itself."""
 
+_values_of = attrgetter(*(field.name for field in fields(Features)))
 _TREND_CODE = {word: code for code, word in enumerate(TREND)}
 _VOLATILITY_CODE = {word: code for code, word in enumerate(VOLATILITY)}
 
@@ -48,6 +51,11 @@ def features_of(ask: Snapshot, strategy: str | None = None) -> Features:
         weekday=(ask.day + 3) % 7,  # day 0, 1970-01-01, was a Thursday
         hour=min(ask.minute, 1439) // 60,
     )
+
+
+def copied(features: Features) -> Features:
+    """The same features in an object of its own."""
+    return Features(*_values_of(features))
 
 
 def _row(board: tuple[BoardRow, ...], strategy: str | None) -> BoardRow | None:

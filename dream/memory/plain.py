@@ -80,9 +80,10 @@ def numbers(given: Mapping[Any, Any], most: int, longest: int) -> dict[str, floa
     """
     if type(given) is dict and len(given) <= most:
         copy = given.copy()
-        if all(type(name) is str and 1 <= len(name) <= longest for name in copy) and all(
-            type(value) is float for value in copy.values()
-        ):
+        for name, value in copy.items():
+            if type(name) is not str or not 1 <= len(name) <= longest or type(value) is not float:
+                break
+        else:
             return copy
     out: dict[str, float] = {}
     for given_name, value in islice(given.items(), most + 1):

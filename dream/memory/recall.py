@@ -15,6 +15,7 @@ import numpy as np
 
 from dream.errors import SpecInvalid
 from dream.memory.balance import balance, quota
+from dream.memory.cards import CARD_COLUMNS, NO_CARDS, Cards, dealt
 from dream.memory.check import checked
 from dream.memory.episodes import Past
 from dream.memory.features import log_or_nan, situation_of
@@ -51,9 +52,6 @@ COMPONENTS: Final = (
 
 DAY_NS: Final = 86_400_000_000_000
 MIN_NEGATIVE_RATIO: Final = 0.20
-
-_UNREAD = np.zeros(0, np.bool_)
-_UNREAD.flags.writeable = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +127,11 @@ def most_similar_balanced(
     k = min(query.k, len(past))
     if k <= 0:
         return []
-    top, pool = _search(query, past, weights, k, quota(k, min_negative_ratio))
+    wanted = quota(k, min_negative_ratio)
+    top, pool = _search(query, past, weights, k, wanted)
     lost = _reader(past)("negative")
+    if sum(bool(lost[item.row]) for item in top) >= wanted:
+        return top
     report = balance(
         top,
         pool,
@@ -224,11 +225,18 @@ def _reader(past: EpisodeTable) -> Callable[[str], Any]:
     return past.shared if isinstance(past, Past) else past.column
 
 
+def _dealt(past: EpisodeTable, negatives: int) -> Cards:
+    """The cards of a table that keeps none; its outcomes are read only where they are wanted."""
+    columns = {name: past.column(name) for name in CARD_COLUMNS if name != "negative"}
+    lost = past.column("negative") if negatives else np.zeros(len(past), np.bool_)
+    return dealt(NO_CARDS, {**columns, "negative": lost})
+
+
 def _search(
     query: RecallQuery, past: EpisodeTable, weights: Weights, k: int, negatives: int
 ) -> tuple[list[Recalled], list[Recalled]]:
     """The k best, and as a pool the same with the best `negatives` that lost money added."""
-    from dream.memory.scan import chained, search  # noqa: PLC0415 - numba, only where memory is read
+    from dream.memory.scan import search  # noqa: PLC0415 - numba, only where memory is read
 
     features = query.features
     strategy = -1
@@ -243,20 +251,8 @@ def _search(
         query.now_ns,
     )
     numbers, counted = _prepared(weights)
-    column = _reader(past)
-    rows, values = search(
-        column("situation"),
-        column("log_atr_m15"),
-        column("log_atr_d1"),
-        column("strategy"),
-        column("known_ns"),
-        column("negative") if negatives else _UNREAD,
-        past.chains() if isinstance(past, Past) else chained(column("situation")),
-        asked,
-        numbers,
-        k,
-        negatives,
-    )
+    cards = past.cards() if isinstance(past, Past) else _dealt(past, negatives)
+    rows, values = search(cards.cards, cards.before, cards.ends, asked, numbers, k, negatives)
     found: dict[int, Recalled] = {}
     for row, value in zip(rows.tolist(), values.tolist(), strict=True):
         if row >= 0 and row not in found:
