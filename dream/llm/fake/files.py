@@ -21,6 +21,8 @@ MAX_PLAN: Final = 1_048_576
 MAX_ANSWERS: Final = 67_108_864
 """Longest files, in bytes."""
 _MAX_SAID: Final = 200
+_KEY: Final = re.compile(r"[a-z0-9_]+")
+"""What a key of a plan looks like; pydantic puts its own words among them."""
 
 
 def load_plan(path: Path) -> Plan:
@@ -41,7 +43,7 @@ def load_plan(path: Path) -> Plan:
         return Plan.model_validate(table)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
-        place = [key for key in first["loc"] if key != "[key]"]
+        place = [key for key in first["loc"] if _KEY.fullmatch(str(key))]
         line = _line_of(text, place)
         where = ".".join(map(str, place)) or "the plan"
         found = "" if isinstance(first["input"], dict) else f", found {first['input']!r}"

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from dream.llm.fake.faults import ERROR_TYPES, SLOW, Fault
 
@@ -126,15 +126,26 @@ class Plan(_Part):
     cache: Cache = Cache()
     prices: Prices | None = None
 
-    @model_validator(mode="after")
-    def _fits(self) -> Self:
-        if sum(self.shares.values()) > 1.0 + 1e-9:
+    @field_validator("shares")
+    @classmethod
+    def _at_most_all(cls, shares: dict[Fault, float]) -> dict[Fault, float]:
+        if sum(shares.values()) > 1.0 + 1e-9:
             raise ValueError("the shares are more than 1 together")
-        for fault, how in self.how.items():
-            _check_fit(fault, how)
-        if isinstance(self.latency_s, tuple) and self.latency_s[0] > self.latency_s[1]:
-            raise ValueError("latency_s: the first of the two ends is the smaller one")
-        return self
+        return shares
+
+    @field_validator("how")
+    @classmethod
+    def _that_fits(cls, how: dict[Fault, How]) -> dict[Fault, How]:
+        for fault, one in how.items():
+            _check_fit(fault, one)
+        return how
+
+    @field_validator("latency_s")
+    @classmethod
+    def _in_order(cls, ends: float | tuple[float, float]) -> float | tuple[float, float]:
+        if isinstance(ends, tuple) and ends[0] > ends[1]:
+            raise ValueError("the first of the two ends is the smaller one")
+        return ends
 
     def strike(self, run: str, decision: int, nth: int, request: int) -> Strike | None:
         """The fault that meets a request, None where it is answered.
