@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from dream.llm.fake import FakeServer, Outcome, Plan
 
 PORT = 8765
+_OPTIONS = {"cache.mode": "cache", "cache.min_tokens": "cache-min"}
+"""What of a plan is called otherwise on the command line."""
 
 PlanFile = Annotated[
     Path | None, typer.Option("--plan", help="TOML file that says which decision meets what.")
@@ -99,7 +101,7 @@ def fake(
         return
     price_at_ns = None if price_at is None else parse_instant(price_at)
     server = FakeServer(whole, now_ns=time.time_ns, port=port, price_at_ns=price_at_ns)
-    with _ledger(ledger, force=force) as file:
+    with closing(server), _ledger(ledger, force=force) as file:
         if file is not None:
             server.ledger.write_to(file)
         _serve(server)
@@ -152,7 +154,7 @@ def _plan(path: Path | None, answers: str | None, changes: dict[str, Any]) -> Pl
         changed = Plan.model_validate({**table, "at": plan.at, "how": plan.how})
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
-        option = "-".join(map(str, first["loc"])).replace("_tokens", "").replace("_", "-")
+        option = _OPTIONS.get(".".join(map(str, first["loc"])), str(first["loc"][0]))
         raise InputError(f"--{option}: {first['msg']}, found {first['input']!r}") from None
     return changed
 

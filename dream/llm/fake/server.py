@@ -100,6 +100,10 @@ class FakeServer:
         if self.faults:
             raise self.faults[0]
 
+    def close(self) -> None:
+        """Give the port back; for a server that never began to answer."""
+        self._http.server_close()
+
     def url_of(self, run: str) -> str:
         """Base URL of a run of that name: letters, digits, dot, dash and underscore."""
         return f"{self.url}/run/{run}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from dream.llm.fake import FakeServer, Plan
 from dream.llm.parse import answer_schema
-from tests.llm.line import NOON_NS, REQUEST, SONNET
+from tests.llm.line import KEY, NOON_NS, REQUEST, SONNET
 
 SCHEMA = answer_schema(["VolBreakout"], allow_sell=False)
 
@@ -48,4 +48,12 @@ def body(user: str, system: str = "You trade.", model: str = SONNET.id) -> dict[
 def get(url: str) -> Any:
     """What lies there, as JSON."""
     with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url) as response:
+        return json.load(response)
+
+
+def post(url: str, request: dict[str, Any]) -> Any:
+    """The answer to a request made without the SDK."""
+    headers = {"content-type": "application/json", "authorization": f"Bearer {KEY}"}
+    made = urllib.request.Request(f"{url}/v1/messages", json.dumps(request).encode(), headers)
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(made) as response:
         return json.load(response)
