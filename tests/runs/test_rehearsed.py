@@ -14,7 +14,7 @@ from tests.runs import made
 
 __all__ = ["dream"]
 
-LIMIT_S = 0.3
+LIMIT_S = 1.0
 PLAN = """\
 seed = 7
 answers = "drawn"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from dream.llm import catalog
 from dream.llm.fake import messages
 from dream.llm.fake.answers import answer_text
-from dream.llm.fake.faults import ERROR_TYPES, UNREADABLE, UNSEEN
-from dream.llm.fake.ledger import Row
+from dream.llm.fake.faults import ERROR_TYPES, SLOW, UNREADABLE, UNSEEN
+from dream.llm.fake.ledger import Bill, Row
 from dream.llm.fake.plan import draw
 from dream.llm.fake.tokens import PrefixCache, blocks_of
 from dream.llm.fake.tracker import Tracker
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dream.llm.fake.tracker import Place
     from dream.types import Usage
 
-_NOT_KEPT: Final = (*UNSEEN, "no_stop", "wrong_model")
+_NOT_KEPT: Final = (*UNSEEN, *SLOW, "no_stop", "wrong_model")
 """Answers after which a client asks the same again, although something came."""
 
 
@@ -115,23 +115,27 @@ class Desk:
         now_s = self._now_ns() / 1e9
         counted = self._cache.count(body["model"], blocks_of(body), now_s)
         sent = messages.message(body, text, counted, plan.thinking_tokens, fault)
-        self._tracker.answered(place.name, body, unread=self._unread(fault, place))
+        self._tracker.answered(
+            place, settled=fault not in _NOT_KEPT, unread=self._unread(fault, place)
+        )
         return sent
 
-    def end(self, arrived: Arrived, sent: Sent | None, *, whole: bool) -> None:
-        """Close the row: what was sent (None for nothing), and whether to its last byte."""
-        row = arrived.row
-        row.status = sent.status if sent else None
-        if sent is not None and sent.usage is not None:
-            row.count(sent.usage)
-            cost_usd = self._price(row.model, sent.usage)
-            if whole and arrived.fault not in UNSEEN:
-                row.cost_usd = cost_usd
-            else:
-                row.lost_usd = cost_usd
-        made = sent is not None and sent.usage is not None
-        kept = made and arrived.fault not in _NOT_KEPT
-        self._ledger.end(row, whole=whole and arrived.fault != "cut", kept=kept)
+    def settle(self, arrived: Arrived, sent: Sent | None, *, whole: bool) -> None:
+        """Bill a request: what is sent (None for nothing), and whether to its last byte."""
+        usage = sent.usage if sent else None
+        whole = whole and usage is not None and arrived.fault not in UNSEEN
+        bill = Bill(
+            status=sent.status if sent else None,
+            usage=usage,
+            usd=0.0 if usage is None else self._price(arrived.row.model, usage),
+            whole=whole,
+            kept=whole and arrived.fault not in ("no_stop", "wrong_model"),
+        )
+        self._ledger.settle(arrived.row, bill)
+
+    def end(self, arrived: Arrived) -> None:
+        """Nothing more will come of a request."""
+        self._ledger.end(arrived.row)
 
     def _unread(self, fault: str | None, place: Place) -> bool:
         """Whether this answer may be asked for once more in another prompt."""

@@ -12,10 +12,9 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
-if TYPE_CHECKING:
-    from dream.types import Usage
+from dream.types import Usage
 
 
 @dataclass(slots=True)
@@ -27,8 +26,8 @@ class Row:
         run, decision, turn, attempt, sha256: as `tracker.Place`. model: asked.
         fault: that it met, None for none.
         again: it had been answered whole before, with an answer that a client keeps.
-        status: HTTP status, None where none was sent. whole: the answer was handed over to its
-            last byte; None while it is in flight.
+        status: HTTP status, None where none was sent. whole: a message was handed over to its last
+            byte; None while the request is in flight.
         input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, thinking_tokens: counts,
             0 where nothing was made; thinking is part of the output.
         cost_usd: billed, None where the price is not known. lost_usd: made and not received.
@@ -54,13 +53,22 @@ class Row:
     cost_usd: float | None = 0.0
     lost_usd: float | None = 0.0
 
-    def count(self, usage: Usage) -> None:
-        """Take over the tokens of an answer."""
-        self.input_tokens = usage.input_tokens or 0
-        self.cache_read_tokens = usage.cache_read_tokens or 0
-        self.cache_write_tokens = usage.cache_write_tokens or 0
-        self.output_tokens = usage.output_tokens or 0
-        self.thinking_tokens = usage.thinking_tokens or 0
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What became of a request.
+
+    Attributes:
+        status: HTTP status, None where none was sent.
+        usage: tokens, None where no answer was made. usd: what they cost, None where not known.
+        whole: a message is handed over to its last byte. kept: and is one that a client keeps.
+    """
+
+    status: int | None = None
+    usage: Usage | None = None
+    usd: float | None = 0.0
+    whole: bool = False
+    kept: bool = False
 
 
 class Ledger:
@@ -70,6 +78,7 @@ class Ledger:
         self._file: BinaryIO | None = None
         self._rows: list[Row] = []
         self._written = 0
+        self._ended: set[int] = set()
         self._kept: set[tuple[str, str]] = set()
         self._lock = Lock()
 
@@ -88,13 +97,27 @@ class Ledger:
             row.again = (row.run, row.sha256) in self._kept
             self._rows.append(row)
 
-    def end(self, row: Row, *, whole: bool, kept: bool) -> None:
-        """A request has ended; `kept` where its answer is one that a client keeps."""
+    def settle(self, row: Row, bill: Bill) -> None:
+        """Fill in a row; once more where the connection broke after all."""
+        usage = bill.usage or Usage(0, 0, 0, 0, 0)
         with self._lock:
-            row.whole = whole
-            if whole and kept:
+            row.status, row.whole = bill.status, bill.whole
+            row.input_tokens = usage.input_tokens or 0
+            row.cache_read_tokens = usage.cache_read_tokens or 0
+            row.cache_write_tokens = usage.cache_write_tokens or 0
+            row.output_tokens = usage.output_tokens or 0
+            row.thinking_tokens = usage.thinking_tokens or 0
+            row.cost_usd = bill.usd if bill.whole else 0.0
+            row.lost_usd = 0.0 if bill.whole else bill.usd
+            if bill.kept:
                 self._kept.add((row.run, row.sha256))
-            while self._written < len(self._rows) and self._rows[self._written].whole is not None:
+
+    def end(self, row: Row) -> None:
+        """Nothing more will come of a request: its row may be written."""
+        with self._lock:
+            self._ended.add(row.n)
+            while self._written in self._ended:
+                self._ended.discard(self._written)
                 self._write(asdict(self._rows[self._written]))
                 self._written += 1
 
@@ -132,7 +155,7 @@ def _totals(rows: list[Row]) -> dict[str, Any]:
         "runs": len({row.run for row in rows}),
         "decisions": len({(row.run, row.decision) for row in rows}),
         "in_flight": sum(row.whole is None for row in rows),
-        "answered_whole": sum(bool(row.whole) and row.status == 200 for row in rows),
+        "answered_whole": sum(bool(row.whole) for row in rows),
         "asked_again": sum(row.again for row in rows),
         "faults": dict(sorted(faults.items())),
         "input_tokens": sum(row.input_tokens for row in rows),

@@ -228,29 +228,35 @@ class _Handler(BaseHTTPRequestHandler):
         desk = self.home.desk
         arrived = desk.arrive(name, raw)
         sent: Sent | None = None
-        whole = False
         try:
             silence = arrived.strike if arrived.fault == "silence" else None
             stayed = self._pass(arrived.wait_s + (silence.seconds if silence else 0.0))
             if arrived.fault == "reset":
                 self._reset()
-                return
-            sent = desk.answer(arrived)
-            if stayed:
+            else:
+                sent = desk.answer(arrived)
+            if stayed and sent is not None:
                 self._deliver(arrived, sent)
-                whole = True
+            else:
+                desk.settle(arrived, sent, whole=False)
         except OSError:  # the client has gone
             self.close_connection = True
+            desk.settle(arrived, sent, whole=False)
         finally:
-            desk.end(arrived, sent, whole=whole)
+            desk.end(arrived)
 
     def _deliver(self, arrived: Arrived, sent: Sent) -> None:
-        if arrived.fault == "huge":
+        """Billed before its last byte goes out: who has the answer finds it in the ledger."""
+        desk, strike = self.home.desk, arrived.strike
+        if strike is not None and strike.fault == "huge":
             self._huge(sent)
-        elif arrived.fault == "trickle" and arrived.strike is not None:
-            self._trickle(sent, arrived.strike.seconds)
-        else:
+        elif strike is not None and strike.fault == "trickle":
+            self._trickle(sent, strike.seconds)
+        desk.settle(arrived, sent, whole=True)
+        if strike is None or strike.fault not in ("huge", "trickle"):
             self._send(sent)
+        else:
+            self.wfile.write(sent.body)
 
     def _pass(self, seconds: float) -> bool:
         """Wait; whether the client is still there at the end."""
@@ -274,15 +280,17 @@ class _Handler(BaseHTTPRequestHandler):
         self.connection.close()
 
     def _huge(self, sent: Sent) -> None:
+        """All but the answer itself, which comes at the end of 50 MiB of blanks."""
         self.close_connection = True
         self.wfile.write(_head(sent, messages.HUGE_BYTES, close=True))
-        piece = b" " * 65_536
-        for _ in range((messages.HUGE_BYTES - len(sent.body)) // len(piece)):
-            self.wfile.write(piece)
-        self.wfile.write(sent.body.rjust((messages.HUGE_BYTES - len(sent.body)) % len(piece)))
+        left = messages.HUGE_BYTES - len(sent.body)
+        while left:
+            piece = min(left, 65_536)
+            self.wfile.write(b" " * piece)
+            left -= piece
 
     def _trickle(self, sent: Sent, seconds: float) -> None:
-        """Blanks, which JSON may begin with, and then the answer: no read waits long."""
+        """Blanks before the answer, which JSON may begin with: no read waits long."""
         blanks = int(seconds / _PIECE_S)
         self.close_connection = True
         self.wfile.write(_head(sent, blanks + len(sent.body), close=True))
@@ -290,7 +298,6 @@ class _Handler(BaseHTTPRequestHandler):
             if not self._pass(_PIECE_S):
                 raise ConnectionAbortedError
             self.wfile.write(b" ")
-        self.wfile.write(sent.body)
 
     def _send(self, sent: Sent) -> None:
         """In one piece, so that no half waits for an acknowledgement."""

@@ -3,7 +3,8 @@
 A run is what comes in by one path (/run/NAME), from one model with one system prompt. Within it, a
 body that was seen before is another attempt; a new one is the next decision, unless the answer
 before it was one that may be unreadable and its prompt begins with that decision's: then it is the
-repair.
+repair. A body that was answered for good is answered the same way again, and does not count: so a
+run that was killed with an answer under way and goes on ends as it would have.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ class Place:
         name: of the run as the path gave it, empty for none. run: as the ledger calls it.
         decision: of the run, from 0. turn: 0 for the question, 1 for its repair.
         attempt: how often this body has come, from 1.
-        nth: which request of the decision, from 0. request: which of the run, from 0.
-        sha256: of the body.
+        nth: which request of the decision, from 0. request: which of the run, from 0. Both are
+            those of the answer where the body was answered for good before.
+        sha256: of the body. kind: of its model and system prompt.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Place:
     nth: int
     request: int
     sha256: str
+    kind: str
 
 
 @dataclass(slots=True)
@@ -58,6 +61,7 @@ class _Run:
     bodies: dict[str, tuple[int, int]] = field(default_factory=dict)
     attempts: dict[str, int] = field(default_factory=dict)
     nths: dict[int, int] = field(default_factory=dict)
+    settled: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 class Tracker:
@@ -87,16 +91,27 @@ class Tracker:
                 run.bodies[sha256] = self._new(run, prompt_of(body))
             decision, turn = run.bodies[sha256]
             attempt = run.attempts[sha256] = run.attempts.get(sha256, 0) + 1
-            nth = run.nths.get(decision, 0)
-            run.nths[decision] = nth + 1
-            run.requests += 1
-            return Place(name, run.label, decision, turn, attempt, nth, run.requests - 1, sha256)
+            nth, request = run.nths.get(decision, 0), run.requests
+            if sha256 in run.settled:
+                nth, request = run.settled[sha256]
+            else:
+                run.nths[decision] = nth + 1
+                run.requests += 1
+            return Place(name, run.label, decision, turn, attempt, nth, request, sha256, kind)
 
-    def answered(self, name: str, body: dict[str, Any], *, unread: bool) -> None:
-        """Remember whether the answer that a run got last may be unreadable to it."""
-        kind = hashlib.sha256(_json([body.get("model"), body.get("system")])).hexdigest()[:8]
+    def answered(self, place: Place, *, settled: bool, unread: bool) -> None:
+        """Remember what became of a request.
+
+        Args:
+            place: of it.
+            settled: the answer is one that a client keeps.
+            unread: it may be unreadable to the client, which then asks for a repair.
+        """
         with self._lock:
-            self._runs[name, kind].unread = unread
+            run = self._runs[place.name, place.kind]
+            run.unread = unread
+            if settled:
+                run.settled[place.sha256] = (place.nth, place.request)
 
     def _label(self, name: str, kind: str, body: dict[str, Any]) -> str:
         if not name:

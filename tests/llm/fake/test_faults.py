@@ -18,7 +18,7 @@ from tests.llm.line import Line
 
 pytestmark = pytest.mark.usefixtures("straight")
 
-LIMIT_S = 0.3
+LIMIT_S = 1.0
 ALL = get_args(Fault)
 
 
@@ -63,7 +63,10 @@ def test_the_table_of_effects_is_what_the_client_does(answer):
     }
     assert {fault: first for fault, (first, _) in found.items()} == supposed
     assert set(supposed.values()) <= set(get_args(Effect))
-    assert {second for _, second in found.values()} == {"ok"}, "each strikes once"
+    kept = {fault: first for fault, first in supposed.items() if first not in ("again", "for_good")}
+    assert {fault: second for fault, (_, second) in found.items()} == dict.fromkeys(
+        ALL, "ok"
+    ) | kept
 
 
 @pytest.mark.parametrize("fault", ["silence", "trickle"])

@@ -16,6 +16,10 @@ def where(place):
     return place.decision, place.turn, place.attempt
 
 
+def answered(t, request, *, unread=False, settled=True):
+    t.answered(t.place("", request), settled=settled, unread=unread)
+
+
 def test_new_bodies_are_decisions_and_old_ones_attempts():
     t = Tracker()
     found = [where(t.place("", body(user))) for user in ("a", "a", "b", "a", "c", "c")]
@@ -30,32 +34,42 @@ def test_the_same_request_in_another_spelling():
 
 def test_a_repair_begins_with_the_question_after_an_unreadable_answer():
     t = Tracker()
-    t.place("", body("question 1"))
-    t.answered("", body("question 1"), unread=True)
+    answered(t, body("question 1"), unread=True)
     assert where(t.place("", body("question 1\nAgain, please."))) == (0, 1, 1)
     assert where(t.place("", body("question 1\nAgain, please."))) == (0, 1, 2)
     assert where(t.place("", body("question 2"))) == (1, 0, 1)
 
 
+def test_what_was_answered_for_good_is_met_by_the_same_and_does_not_count():
+    """As after a kill with the answer under way: the repair is the second request all the same."""
+    t = Tracker()
+    numbers = []
+    for user in ("q0", "q1", "q1", "q1", "q1 again", "q2"):
+        place = t.place("", body(user))
+        numbers.append((place.decision, place.nth, place.request, place.attempt))
+        last = user == "q1" and place.attempt > 1
+        t.answered(place, settled=user != "q1" or last, unread=last)
+    assert numbers == [
+        (0, 0, 0, 1), (1, 0, 1, 1), (1, 1, 2, 2), (1, 1, 2, 3), (1, 2, 3, 1), (2, 0, 4, 1),
+    ]  # fmt: skip
+
+
 def test_a_prompt_that_only_grows_is_no_repair():
     t = Tracker()
-    t.place("", body("bars 1"))
-    t.answered("", body("bars 1"), unread=False)
+    answered(t, body("bars 1"), unread=False)
     assert where(t.place("", body("bars 1 2"))) == (1, 0, 1)
 
 
 def test_after_an_unreadable_answer_another_question_is_a_decision():
     t = Tracker()
-    t.place("", body("question 1"))
-    t.answered("", body("question 1"), unread=True)
+    answered(t, body("question 1"), unread=True)
     assert where(t.place("", body("something else"))) == (1, 0, 1)
 
 
 def test_a_repair_as_a_longer_conversation():
     t = Tracker()
     first = body("question 1")
-    t.place("", first)
-    t.answered("", first, unread=True)
+    answered(t, first, unread=True)
     turns = [{"role": "assistant", "content": "hm"}, {"role": "user", "content": "JSON, please"}]
     longer = {**first, "messages": [*first["messages"], *turns]}
     assert where(t.place("", longer)) == (0, 1, 1)
