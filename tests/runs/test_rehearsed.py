@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from dream.llm.anthropic import AnthropicTransport
 from dream.llm.fake import FakeServer, Patient, load_plan, outcomes
 from tests.cli.typed import dream
+from tests.llm.fake.asking import plan as planned
 from tests.llm.line import KEY
 from tests.runs import made
 
@@ -119,3 +121,33 @@ def check_costs(replies, rows):
             kept[row["decision"], row["turn"]] = row["cost_usd"]
     said = {(r["seq"], r["turn"]): r["cost_usd"] for r in replies if r["raw"] is not None}
     assert said == kept
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_ends_as_the_plan_says(bars_path, tmp_path):
+    """SIGKILL with answers under way: they come again alike, and nothing else is asked again."""
+    shares = {"refusal": 0.15, "max_tokens": 0.15, "no_answer": 0.3}
+    plan = planned(shares=shares, how={"no_answer": {"times": 2}}, latency_s=0.05, seed=2)
+    words = ("--model", "sonnet", "--decisions", 60, "--on-error", "hold")
+    command = made.command("run", "--bars", bars_path, *words)
+    kills = 0
+    with FakeServer(plan, now_ns=time.time_ns) as server:
+        env = made.environment(ANTHROPIC_API_KEY=KEY, DREAM_BASE_URL=server.url)
+        for answers in (7, 40):
+            run = subprocess.Popen(command, cwd=tmp_path, env=env, stderr=subprocess.PIPE)
+            while server.ledger.totals()["requests"] < answers and run.poll() is None:
+                time.sleep(0.01)
+            run.kill()
+            _, said = run.communicate()
+            kills += run.returncode < 0
+            assert b"Traceback" not in said
+        done = subprocess.run(command, cwd=tmp_path, env=env, check=False, capture_output=True)
+        totals = server.ledger.totals()
+    assert (done.returncode, kills) == (0, 2), done.stderr
+    supposed = outcomes(plan, 60)
+    decided = made.of_kind(made.only_run(tmp_path / "runs"), "decision")
+    assert [d["status"] for d in decided] == [o.status for o in supposed]
+    assert len({o.status for o in supposed}) == 4
+    assert totals["asked_again"] <= kills
+    once = sum(o.requests for o in supposed)
+    assert once <= totals["requests"] <= once + kills
