@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dream.cli.fake import fake
+
 if TYPE_CHECKING:
     from dream.llm.catalog import Entry
 
@@ -26,6 +28,7 @@ USUAL_TOKENS = 2_500
 
 
 app = typer.Typer(name="models")
+app.command("fake")(fake)
 
 
 @app.callback(invoke_without_command=True)
