@@ -109,7 +109,7 @@ class CallFailed(Exception):  # noqa: N818 - one attempt, not yet the run
     """An attempt failed.
 
     Attributes:
-        again: whether it may succeed when it is repeated.
+        again: whether it may succeed when it is repeated. once: repeated once and no more.
         retry_after_s: how long the server asks to wait, None where it does not say.
         cost_usd: 0 where the server refused, None where it may have answered and billed.
         busy: whether it was refused because there were too many.
@@ -123,12 +123,14 @@ class CallFailed(Exception):  # noqa: N818 - one attempt, not yet the run
         retry_after_s: float | None = None,
         cost_usd: float | None = None,
         busy: bool = False,
+        once: bool = False,
     ) -> None:
         super().__init__(message)
         self.again = again
         self.retry_after_s = retry_after_s
         self.cost_usd = cost_usd
         self.busy = busy
+        self.once = once
 
 
 class Transport(Protocol):
@@ -214,14 +216,15 @@ class Client:
             ModelUnavailable: it cannot be had, or another model answered.
         """
         patience, started_ns = self._patience, self._now_ns()
-        attempt, spent_usd = 0, 0.0
+        attempt, spent_usd, warned = 0, 0.0, False
         while True:
             attempt += 1
             try:
                 return self._try(request, attempt)
             except CallFailed as failure:
-                if not failure.again:
+                if not failure.again or (failure.once and warned):
                     raise ModelUnavailable(f"{request.entry.id}: {failure}. {_RESUME}") from None
+                warned |= failure.once
                 spent_usd = _sum(spent_usd, failure.cost_usd)
                 gone_s = (self._now_ns() - started_ns) / 1e9
                 wait_s = patience.wait_s(attempt, failure.retry_after_s)
@@ -242,14 +245,15 @@ class Client:
         if told is not None:
             size = len(request.as_bytes())
             told.begin(*name, catalog.ceiling(entry, size, self._now_ns()))
+        cost_usd: float | None = None
         try:
             reply = self._transport.send(request)
-            check(entry, reply)
+            cost_usd = catalog.price(entry, reply.usage, self._now_ns())
+            check(entry, reply, cost_usd)
         except CallFailed as failure:
             if told is not None:
                 told.end(*name, failure.cost_usd)
             raise
-        cost_usd = catalog.price(entry, reply.usage, self._now_ns())
         if told is not None:
             told.end(*name, cost_usd)
         return replace(reply, cost_usd=cost_usd, attempts=attempt)
@@ -265,13 +269,19 @@ def _sum(spent_usd: float | None, cost_usd: float | None) -> float | None:
     return None if spent_usd is None or cost_usd is None else spent_usd + cost_usd
 
 
-def check(entry: catalog.Entry, reply: Reply) -> None:
+def check(entry: catalog.Entry, reply: Reply, cost_usd: float | None = None) -> None:
     """Refuse a reply that is not whole, or not from the model that was asked.
 
-    A dated snapshot of the asked id (`-YYYYMMDD`) is the same model.
+    A dated snapshot of the asked id (`-YYYYMMDD`) is the same model. Another one may have stepped
+    in for a moment; one that answers twice is what the endpoint gives.
+
+    Args:
+        entry: the model that was asked.
+        reply: what came.
+        cost_usd: of it, by the prices of the model that was asked; it is billed all the same.
 
     Raises:
-        CallFailed: for good where another model answered.
+        CallFailed: it is to be asked again, once only where another model answered.
     """
     answered = reply.model or "nobody"
     if answered != entry.id and not re.fullmatch(re.escape(entry.id) + r"-[0-9]{8}", answered):
@@ -281,7 +291,10 @@ def check(entry: catalog.Entry, reply: Reply) -> None:
         raise CallFailed(
             f"asked {entry.id}, but {answered} answered: the endpoint puts another model in its "
             f"place. Check the base URL",
-            again=False,
+            cost_usd=cost_usd,
+            once=True,
         )
     if reply.stop_reason is None:
-        raise CallFailed("the answer does not say why it stopped, so it may be cut off")
+        raise CallFailed(
+            "the answer does not say why it stopped, so it may be cut off", cost_usd=cost_usd
+        )

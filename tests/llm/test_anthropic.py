@@ -223,7 +223,17 @@ def test_another_model_is_named() -> None:
             ModelUnavailable, match=r"asked claude-sonnet-5-5, but some-other-model"
         ):
             line.send()
-        assert len(server.seen) == 1
+        assert len(server.seen) == 2, "the second one is what the endpoint gives"
+
+
+def test_a_model_that_stepped_in_once_is_asked_past() -> None:
+    with MessagesServer(["wrongmodel", "429:0", "ok"]) as server, Line(server.url) as line:
+        assert line.send().model == "claude-sonnet-5-5"
+        assert len(server.seen) == 3
+    with MessagesServer(["wrongmodel", "429:0", "wrongmodel", "ok"]) as server:
+        with Line(server.url) as line, pytest.raises(ModelUnavailable):
+            line.send()
+        assert len(server.seen) == 3
 
 
 def test_a_dated_snapshot_is_taken() -> None:

@@ -11,8 +11,11 @@ Fault: TypeAlias = Literal[
 ]  # fmt: skip
 """Statuses by their number; the others as docs/fake.md explains them."""
 
-Effect: TypeAlias = Literal["again", "for_good", "model_refusal", "truncated", "unreadable", "ok"]
-"""What a client does: ask again, stop the run, or take the answer for what it is."""
+Effect: TypeAlias = Literal[
+    "again", "again_once", "for_good", "model_refusal", "truncated", "unreadable", "ok"
+]
+"""What a client does: ask again, ask again once and stop at the second such fault of a question,
+stop the run, or take the answer for what it is."""
 
 ERROR_TYPES: Final[dict[str, str]] = {
     "400": "invalid_request_error",
@@ -40,7 +43,8 @@ NEVER_MADE: Final = (*ERROR_TYPES, "reset", "html")
 _EFFECTS: Final[dict[str, Effect]] = {
     **dict.fromkeys(("408", "429", "500", "503", "529"), "again"),
     **dict.fromkeys(("reset", "cut", "bad_json", "bad_utf8", "html", "no_stop"), "again"),
-    **dict.fromkeys(("400", "401", "403", "404", "413", "huge", "wrong_model"), "for_good"),
+    **dict.fromkeys(("400", "401", "403", "404", "413", "huge"), "for_good"),
+    "wrong_model": "again_once",
     "refusal": "model_refusal",
     "max_tokens": "truncated",
     "context_exceeded": "truncated",

@@ -74,7 +74,7 @@ def outcomes(plan: Plan, n: int, client: Patient = Patient(), run: str = "") -> 
 
 
 def _outcome(plan: Plan, decision: int, request: int, client: Patient, run: str) -> Outcome:
-    nth, attempt, turn, stops = 0, 0, 0, 0
+    nth, attempt, turn, stops, warned = 0, 0, 0, 0, False
     faults: list[str] = []
     status: Status | None = None
     while status is None and stops < _MOST_STOPS:
@@ -82,9 +82,11 @@ def _outcome(plan: Plan, decision: int, request: int, client: Patient, run: str)
         nth, attempt = nth + 1, attempt + 1
         faults += [strike.fault] if strike else []
         made = _effect(plan, decision, strike, client)
+        if made == "again_once":
+            made, warned = ("for_good" if warned else "again"), True
         if made == "again" and attempt < client.attempts:
             continue
-        attempt = 0
+        attempt, warned = 0, False
         if made == "again" and client.on_error == "hold":
             status = "api_error"
         elif made in ("again", "for_good"):

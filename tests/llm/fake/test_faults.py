@@ -30,6 +30,9 @@ def wait_for(server) -> None:
         time.sleep(0.02)
 
 
+AGAIN = ("again", "again_once", "for_good")
+
+
 def met(line: Line, request) -> str:
     """What a client does after one attempt, in the words of `Effect`."""
     try:
@@ -37,7 +40,7 @@ def met(line: Line, request) -> str:
         check(request.entry, reply)
         return read_reply(reply, tolerant=request.entry.answer == "text").status
     except CallFailed as failure:
-        return "again" if failure.again else "for_good"
+        return "again_once" if failure.once else "again" if failure.again else "for_good"
     except Unreadable:
         return "unreadable"
 
@@ -63,7 +66,7 @@ def test_the_table_of_effects_is_what_the_client_does(answer):
     }
     assert {fault: first for fault, (first, _) in found.items()} == supposed
     assert set(supposed.values()) <= set(get_args(Effect))
-    kept = {fault: first for fault, first in supposed.items() if first not in ("again", "for_good")}
+    kept = {fault: first for fault, first in supposed.items() if first not in AGAIN}
     assert {fault: second for fault, (_, second) in found.items()} == dict.fromkeys(
         ALL, "ok"
     ) | kept
