@@ -65,6 +65,10 @@ Ask = Annotated[str, typer.Option(help="When to ask: bar, every:N or setup.")]
 Manage = Annotated[
     bool, typer.Option("--manage", help="Also ask at every bar while a position is open.")
 ]
+Context = Annotated[
+    str, typer.Option(help="Bars shown: window (the last 20), or day (the trading day so far).")
+]
+Prompt = Annotated[str, typer.Option(help="Prompt template of a model: v1, or module:name.")]
 Strategies = Annotated[
     str, typer.Option(help="Comma-separated names or module:function, in board order.")
 ]
@@ -123,6 +127,8 @@ def run(
     memory: Memory = "hybrid",
     ask: Ask = "bar",
     manage: Manage = False,
+    context: Context = "window",
+    prompt: Prompt = "v1",
     strategies: Strategies = "VolBreakout,IntradayMomentum,PullbackEntry",
     autonomy: Autonomy = "free",
     shorts: Shorts = False,
@@ -159,6 +165,7 @@ def run(
     settings: dict[str, Any] = {
         "model": model, "decisions": decisions, "from": from_, "to": to, "memory": memory,
         "ask": ask, "manage": manage, "seed": seed, "on_error": on_error, "terms": terms,
+        "context": context, "prompt": prompt,
         "strategies": [name.strip() for name in strategies.split(",")],
         "bars": _SYNTHETIC if bars is None else bars,
     }  # fmt: skip

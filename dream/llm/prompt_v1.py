@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from dream.llm.prompt_settings import PromptSettings
     from dream.types import (
+        I8,
         Account,
         BoardRow,
         Features,
@@ -156,14 +157,37 @@ over (below zero you pay)."""
 
 def user(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> str:
     """The state at one close. What changes least comes first, the clock last."""
+    title = f"## Bars{_length(ask.window_close_ns)}, newest last"
+    bars = _bars(ask, settings.decimals, settings.on_grid(settings.terms.spread))
+    state = _state(ask, shown, settings)
+    return "\n".join((*_trades(ask, settings), "", title, *bars, "", *state, ""))
+
+
+def day(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> list[str]:
+    """The same with the trading day's bars, a text each, and nothing before them that changes.
+
+    Within a day every question begins with all texts but the last of the one before.
+    """
+    at = zip(ask.window_close_ns.tolist(), ask.closed_at_minute.tolist(), strict=True)
+    before = sum(_day(t_ns, minute) < ask.day for t_ns, minute in at)
+    header, *bars = _bars(ask, settings.decimals, settings.on_grid(settings.terms.spread))
+    title = f"## Bars{_length(ask.window_close_ns[:before])}, newest last"
+    today = f"Trading day {_date(ask.day)}, {WEEKDAYS[(ask.day + 3) % 7]}:"
+    head = "\n".join((title, header, *bars[:before], today, ""))
+    rest = "\n".join(("", *_trades(ask, settings), "", *_state(ask, shown, settings), ""))
+    return [head, *(f"{bar}\n" for bar in bars[before:]), rest]
+
+
+def _trades(ask: Snapshot, settings: PromptSettings) -> list[str]:
+    n, currency = settings.decimals, _currency(settings)
+    trades = [_trade(trade, n, currency) for trade in ask.account.recent]
+    return ["## Last closed trades, newest last", *(trades or ["none yet"])]
+
+
+def _state(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> list[str]:
+    """What another question sees otherwise, the clock last."""
     n, currency = settings.decimals, _currency(settings)
     parts = [
-        "## Last closed trades, newest last",
-        *([_trade(trade, n, currency) for trade in ask.account.recent] or ["none yet"]),
-        "",
-        f"## Bars{_length(ask)}, newest last",
-        *_bars(ask, n, settings.on_grid(settings.terms.spread)),
-        "",
         "## Indicators",
         *_indicators(ask.indicators, n),
         "",
@@ -180,18 +204,13 @@ def user(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> str
         parts += ["", *_memory(ask, shown, settings)]
     when = f"{WEEKDAYS[(ask.day + 3) % 7]} {_date(ask.day)} {_time(ask.minute)}"
     sessions = _sessions(ask.indicators.sessions) or "none"
-    parts += [
-        "",
-        "## Now",
-        f"{when}, session {sessions}. The newest bar closed at {_number(ask.close, n)}.",
-        "What do you do?",
-    ]
-    return "\n".join(parts) + "\n"
+    newest = f"The newest bar closed at {_number(ask.close, n)}."
+    return [*parts, "", "## Now", f"{when}, session {sessions}. {newest}", "What do you do?"]
 
 
-def _length(ask: Snapshot) -> str:
+def _length(close_ns: I8) -> str:
     """How long a bar is: the shortest way from one close to the next, for there may be gaps."""
-    at: list[int] = ask.window_close_ns.tolist()
+    at: list[int] = close_ns.tolist()
     if len(at) < 2:
         return ""
     return f" of {_plain(min(b - a for a, b in pairwise(at)) / MINUTE_NS)} minutes"
@@ -205,9 +224,9 @@ def _bars(ask: Snapshot, n: int, least_spread: float) -> list[str]:
     return [header, *(_bar(when, row, n, least_spread) for when, row in whole)]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=2048)
 def _bar(when: tuple[int, int], row: tuple[float, ...], n: int, least_spread: float) -> str:
-    """One line; an agent that is asked at every bar is shown most of them twenty times."""
+    """One line; an agent that is asked at every bar is shown it twenty times, or all day."""
     t_ns, minute = when
     o, h, l, c, volume, spread = row
     at = f"{_date(_day(t_ns, minute))[5:]} {_time(minute)}"
@@ -264,11 +283,9 @@ def _account(account: Account, risk: float, currency: str) -> str:
 
 
 def _trade(trade: Trade, n: int, currency: str) -> str:
-    return (
-        f"{_side(trade.side)} {trade.strategy}, {_number(trade.entry.price, n)} to "
-        f"{_number(trade.exit.price, n)}, {_outcome(trade.pnl, trade.r, currency)}, exit "
-        f"{trade.exit.why}"
-    )
+    way = f"{_number(trade.entry.price, n)} to {_number(trade.exit.price, n)}"
+    outcome = _outcome(trade.pnl, trade.r, currency)
+    return f"{_side(trade.side)} {trade.strategy}, {way}, {outcome}, exit {trade.exit.why}"
 
 
 def _memory(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> list[str]:

@@ -15,6 +15,7 @@ from dream.memory import recall as recalling
 from dream.memory.features import features_of
 from dream.runs import deciding, records
 from dream.runs.observing import observation
+from dream.runs.tokens import Tokens
 from dream.types import (
     Decision,
     Episode,
@@ -58,6 +59,11 @@ class Record(Protocol):
         """Check a derived line against the record, or append it."""
         ...
 
+    @property
+    def reply_meta(self) -> Mapping[str, Any]:
+        """Wall-clock facts of the last reply, recorded or added."""
+        ...
+
     def recorded_reply(
         self, seq: int, purpose: str, turn: int, request: str
     ) -> records.ReplyRecord | None:
@@ -86,6 +92,7 @@ class Tally:
     injected: int = 0
     replies: int = 0
     cost_usd: float | None = 0.0
+    tokens: Tokens = field(default_factory=Tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +269,8 @@ class Loop:
         tally = self.tally
         tally.replies += decider.paid
         if decider.paid:
+            asked = self.record.reply_meta.get("asked")
+            tally.tokens.add(decider.system or "", question, reply.usage, asked)
             known = tally.cost_usd is not None and reply.cost_usd is not None
             tally.cost_usd = tally.cost_usd + reply.cost_usd if known else None  # pyright: ignore[reportOperatorIssue]
         return reply
@@ -375,6 +384,9 @@ def table(loop: Loop, ended: str) -> RunTable:
         injected=tally.injected,
         cost_usd=tally.cost_usd,
         replies=tally.replies,
+        tokens=tally.tokens.sums,
+        prefix_bytes=tally.tokens.prefix_bytes,
+        silent=tally.tokens.silent,
         ended=ended,
         digest=loop.record.digest,
     )

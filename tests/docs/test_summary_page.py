@@ -13,6 +13,7 @@ from dream.reports.metrics import (
     CostSums,
     RecallCounts,
     Summary,
+    TokenSums,
     max_drawdown,
     sharpe_daily,
 )
@@ -38,7 +39,7 @@ def test_a_run_prints_these_fields(bars_path, tmp_path):
 
 
 def test_the_parts_of_an_object_are_named():
-    for name, parts in (("costs", CostSums), ("recall", RecallCounts)):
+    for name, parts in (("costs", CostSums), ("recall", RecallCounts), ("tokens", TokenSums)):
         said = re.findall(r"\b\w+\b", rows()[name][1])
         assert set(parts.__annotations__) <= set(said)
 
