@@ -1,7 +1,8 @@
 """`python -m benchmarks.caching [BARS]`: what a question's input costs with the prompt cached.
 
-A whole run is driven, asked at every bar, and every request goes through two caches that count as
-a server does, over the bytes of the request:
+Whole runs are driven, asked at every bar, by a model that enters whenever it may and says why in
+three sentences, so that memory, where there is one, soon has five episodes to show. Every request
+goes through a cache that counts as a server does, over the bytes of the request:
 
 - `prefix`: the longest common beginning with any earlier request, in whole tokens, as servers do
   that cache by themselves;
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 import tempfile
 from dataclasses import dataclass, field, replace
@@ -32,8 +34,13 @@ if TYPE_CHECKING:
 
     from dream.llm.client import MessageRequest
 
-DECISIONS, LEAST, PACE_S, MOST = 2_000, 1_024, 3.0, 0.25
-SHOWN_NS = 1_796_000_000_000_000_000
+DECISIONS, LEAST, PACE_S, MOST = 1_000, 1_024, 3.0, 0.25
+REASONING = (
+    "Price broke out of the morning's range on rising volume and holds above the average of the "
+    "last fifty closes. The trend of the higher period points the same way and volatility is "
+    "normal. The stop lies below the last low, and the target is one and a half times as far."
+)
+PRICED_NS = 1_796_000_000_000_000_000
 """2026-11-30: the instant whose prices count."""
 
 
@@ -55,7 +62,7 @@ class Prefix:
     def count(self, blocks: list[tuple[bytes, bool]]) -> tuple[int, int]:
         """Bytes read from the cache and bytes written to it."""
         whole = b"".join(text for text, _ in blocks)
-        read = max((_common(whole, other) for other in self.seen), default=0)
+        read = max((_shared(whole, other) for other in self.seen), default=0)
         self.seen = [*self.seen[-3:], whole]
         read -= read % caching.TOKEN_BYTES
         return (read if read >= LEAST * caching.TOKEN_BYTES else 0), 0
@@ -92,7 +99,7 @@ class Marks:
         return self.now_s - self.used_s.get(key, -1e9) <= caching.LIFE_S
 
 
-def _common(a: bytes, b: bytes) -> int:
+def _shared(a: bytes, b: bytes) -> int:
     """Length of the beginning that two have in common."""
     low, high = 0, min(len(a), len(b))
     while low < high:
@@ -103,7 +110,7 @@ def _common(a: bytes, b: bytes) -> int:
 
 @dataclass
 class Counting:
-    """A model that answers at once, buys every set-up and counts as its cache does."""
+    """A model that answers at once, enters whenever it may, and counts as its cache does."""
 
     cache: Prefix | Marks
     usages: list[Usage] = field(default_factory=list[Usage])
@@ -116,33 +123,26 @@ class Counting:
         n = caching.TOKEN_BYTES
         usage = Usage((size - read - written) // n, read // n, written // n, 60, 0)
         self.usages.append(usage)
-        cost = catalog.price(request.entry, usage, SHOWN_NS)
+        cost = catalog.price(request.entry, usage, PRICED_NS)
         return Reply(_answer(request.user), "end_turn", request.entry.id, usage, cost)
 
 
 def _answer(user: str) -> str:
-    live = [line.partition(":")[0] for line in user.splitlines() if ": LIVE long" in line]
-    flat = "## Position\nnone" in user
-    reasoning = "The set-up is there at this close, and the trend of the day does not speak against it."
-    return json.dumps(
-        {
-            "reasoning": reasoning,
-            "action": "BUY" if live and flat else "HOLD",
-            "strategy": live[0] if live and flat else None,
-            "confidence": 0.6,
-            "stop": None,
-            "target": None,
-        }
-    )
+    close = re.search(r"newest bar closed at ([\d.]+)\.", user)
+    free = re.search(r"^(\w+): .*entries today 0 of 1", user, re.MULTILINE)
+    answer: dict[str, Any] = {"reasoning": REASONING, "action": "HOLD", "strategy": None}
+    answer |= {"confidence": 0.6, "stop": None, "target": None}
+    if close and free and "## Position\nnone" in user:
+        stop, target = float(close[1]) - 8.0, float(close[1]) + 12.0
+        answer |= {"action": "BUY", "strategy": free[1], "stop": stop, "target": target}
+    return json.dumps(answer)
 
 
-def measured(
-    bars: Path, context: str, memory: str, cache: Prefix | Marks, ask: str = "bar"
-) -> list[Usage]:
+def measured(bars: Path, context: str, memory: str, cache: Prefix | Marks) -> list[Usage]:
     """Tokens of every question of a run with the entry of `sonnet`."""
     spec = make_spec(
         {"bars": str(bars), "model": "sonnet", "decisions": DECISIONS, "memory": memory,
-         "context": context, "ask": ask}
+         "context": context, "terms": {"equity": 100_000.0}}
     )  # fmt: skip
     entry = catalog.resolve("sonnet")
     spec = spec.model_copy(update={"model": entry.id})
@@ -163,7 +163,7 @@ def input_usd(usages: list[Usage], *, cached: bool) -> float:
         read, written = u.cache_read_tokens or 0, u.cache_write_tokens or 0
         counted = Usage(u.input_tokens, read, written, 0)
         plain = Usage((u.input_tokens or 0) + read + written, output_tokens=0)
-        cost = catalog.price(entry, counted if cached else plain, SHOWN_NS)
+        cost = catalog.price(entry, counted if cached else plain, PRICED_NS)
         assert cost is not None, "sonnet has a price"
         whole += cost
     return whole / len(usages)

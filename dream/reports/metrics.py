@@ -308,11 +308,7 @@ def summarise(table: RunTable, facts: RunFacts) -> Summary:
         "final_equity_target_first": _repriced(table, [t.pnl_target_first for t in trades]),
         "refused": _counts(table.refused),
         "needs_equity": table.needs_equity,
-        "recall": {
-            "calls": table.recall_calls,
-            "recalled": table.recalled,
-            "injected": table.injected,
-        },
+        "recall": _recall_counts(table),
         "ended": table.ended,
         "cost_usd": table.cost_usd,
         "spent_usd": facts.spent_usd,
@@ -329,6 +325,14 @@ def _counts(counts: Mapping[str, int], always: Iterable[str] = ()) -> dict[str, 
     """Counts in a fixed order: the names that are always there, then the others by name."""
     names = dict.fromkeys((*always, *sorted(counts)))
     return {name: int(counts.get(name, 0)) for name in names}
+
+
+def _recall_counts(table: RunTable) -> RecallCounts:
+    return {
+        "calls": table.recall_calls,
+        "recalled": table.recalled,
+        "injected": table.injected,
+    }
 
 
 def _error_share(table: RunTable) -> float | None:

@@ -219,15 +219,15 @@ def _tokens(summary: Summary) -> str:
     tokens = summary["tokens"]
     if tokens["input"] is None and tokens["output"] is None:
         return ""
-    share = "" if summary["cached_share"] is None else f" ({summary['cached_share']:.0%} of input)"
+    share = "" if summary["cached_share"] is None else f" ({summary['cached_share']:.0%})"
     kinds = (
-        ("input", tokens["input"], ""),
-        ("read from cache", tokens["cache_read"], share),
-        ("written to cache", tokens["cache_write"], ""),
-        ("output", tokens["output"], ""),
-        ("of it thinking", tokens["thinking"], ""),
+        ("in", tokens["input"]),
+        (f"from cache{share}", tokens["cache_read"]),
+        ("to cache", tokens["cache_write"]),
+        ("out", tokens["output"]),
+        ("of it thinking", tokens["thinking"]),
     )
-    return ", ".join(f"{kind} {n:,}{more}" for kind, n, more in kinds if n is not None)
+    return ", ".join(f"{n:,} {kind}" for kind, n in kinds if n is not None)
 
 
 def _win_rate(summary: Summary) -> str:
