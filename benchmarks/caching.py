@@ -138,10 +138,12 @@ def _answer(user: str) -> str:
     return json.dumps(answer)
 
 
-def measured(bars: Path, context: str, memory: str, cache: Prefix | Marks) -> list[Usage]:
+def measured(
+    bars: Path, context: str, memory: str, cache: Prefix | Marks, decisions: int = DECISIONS
+) -> list[Usage]:
     """Tokens of every question of a run with the entry of `sonnet`."""
     spec = make_spec(
-        {"bars": str(bars), "model": "sonnet", "decisions": DECISIONS, "memory": memory,
+        {"bars": str(bars), "model": "sonnet", "decisions": decisions, "memory": memory,
          "context": context, "terms": {"equity": 100_000.0}}
     )  # fmt: skip
     entry = catalog.resolve("sonnet")

@@ -46,6 +46,8 @@ def test_the_parts_of_an_object_are_named():
 
 def test_null_is_said_where_it_can_be():
     can = {name for name, kind in Summary.__annotations__.items() if "None" in str(kind)}
+    assert any("None" in str(kind) for kind in TokenSums.__annotations__.values())
+    can.add("tokens")  # a part of it
     assert can == {name for name, (_, what) in rows().items() if "null" in what}
 
 
