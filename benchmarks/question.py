@@ -25,7 +25,7 @@ from dream.llm.prompt_settings import PromptSettings
 from dream.memory import recall
 from dream.memory.episodes import Memory
 from dream.memory.features import features_of
-from dream.runs import drive, records
+from dream.runs import drive, episodes, records
 from dream.runs.journal import Journal
 from dream.runs.observing import observation
 from dream.runs.stores import JOURNAL, Disk
@@ -161,7 +161,13 @@ def whole_s(folder: Path, questions: int) -> float:
     with Journal.open(folder, disk=UNSYNCED) as journal:
         watch = drive.Watch(stop=lambda: loop.tally.decisions == questions)
         loop = drive.Loop(
-            made, past, queries, decider(), journal, drive.Identity("benchmark", "benchmark"), watch
+            made,
+            past,
+            queries,
+            decider(),
+            journal,
+            episodes.Identity("benchmark", "benchmark"),
+            watch,
         )
         started = perf_counter()
         with suppress(drive.Stopped):

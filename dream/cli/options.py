@@ -40,6 +40,10 @@ Ask = Annotated[str, typer.Option(help="When to ask: bar, every:N or setup.")]
 Manage = Annotated[
     bool, typer.Option("--manage", help="Also ask at every bar while a position is open.")
 ]
+Context = Annotated[
+    str, typer.Option(help="Bars shown: window (the last 20), or day (the trading day so far).")
+]
+Prompt = Annotated[str, typer.Option(help="Prompt template of a model: v1, or module:name.")]
 Strategies = Annotated[
     str, typer.Option(help="Comma-separated names or module:function, in board order.")
 ]

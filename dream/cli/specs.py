@@ -49,7 +49,8 @@ def spec_of(given: Mapping[str, Any]) -> RunSpec:
         "model": given["model"], "decisions": given["decisions"], "from": given["from_"],
         "to": given["to"], "memory": given["memory"], "ask": given["ask"],
         "manage": given["manage"], "seed": given["seed"], "on_error": given["on_error"],
-        "terms": terms, "bars": _SYNTHETIC if given["bars"] is None else given["bars"],
+        "context": given["context"], "prompt": given["prompt"], "terms": terms,
+        "bars": _SYNTHETIC if given["bars"] is None else given["bars"],
         "strategies": [name.strip() for name in given["strategies"].split(",")],
     }  # fmt: skip
     own = {*settings, *(f"terms.{name}" for name in terms)} - {"terms"}

@@ -19,20 +19,26 @@ class Window:
     """Hands out copies of the last k closed bars.
 
     The float matrix behind it is private; every copy owns its memory and is read-only.
+
+    Attributes:
+        whole_day: hand out every bar of the trading day so far, and the k before it.
     """
 
     def __init__(self, bars: Bars, k: int) -> None:
         per_unit = bars.instrument.ticks_per_unit
         self._k = k
         self._bars = bars
+        self.whole_day = False
         self._rows = np.empty((len(bars), 6))
         np.divide(bars.px, per_unit, out=self._rows[:, :4])
         self._rows[:, 4] = bars.volume
         np.divide(bars.spread, per_unit, out=self._rows[:, 5])
 
     def at(self, bar: int) -> tuple[F8, Any, Any]:
-        """(rows, close times, close minutes) of the k bars that end with `bar`."""
-        a, b = max(bar + 1 - self._k, 0), bar + 1
+        """(rows, close times, close minutes) of the bars that end with `bar`."""
+        b = bar + 1
+        since = int(np.searchsorted(self._bars.day, self._bars.day[bar])) if self.whole_day else b
+        a = max(since - self._k, 0)
         rows = self._rows[a:b].copy()
         t_close, minute = self._bars.t_close_ns[a:b].copy(), self._bars.minute[a:b].copy()
         for array in (rows, t_close, minute):

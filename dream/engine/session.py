@@ -117,6 +117,10 @@ class Session:
         self._asked = False
         self._done: Done | None = None
 
+    def show_day(self) -> None:
+        """Show every bar of the trading day so far, and the last ones before it."""
+        self._window.whole_day = True
+
     @property
     def equity(self) -> F8:
         """(k,) equity at the close of every bar walked so far."""

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from dream.errors import ModelUnavailable
-from dream.llm import catalog
+from dream.llm import caching, catalog
 from dream.types import Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 TOOL: Final = "decide"
 _RESUME = "Nothing is lost: the same command goes on where this one stopped."
@@ -36,6 +36,7 @@ class MessageRequest:
     Attributes:
         seq, turn: number of the decision; 0 for its question, 1 for the repair.
         entry: the model and its settings. system, user: the prompt. schema: of the answer.
+        cuts: rising character offsets at which user is sent in blocks, see `Question`.
     """
 
     seq: int
@@ -44,16 +45,16 @@ class MessageRequest:
     system: str
     user: str
     schema: Mapping[str, Any]
+    cuts: tuple[int, ...] = ()
 
     def body(self) -> dict[str, Any]:
         """The body of the request in the Messages API, without sampling parameters."""
         entry = self.entry
-        cached = {"type": "ephemeral"}
         body: dict[str, Any] = {
             "model": entry.id,
             "max_tokens": entry.max_tokens,
-            "system": [{"type": "text", "text": self.system, "cache_control": cached}],
-            "messages": [{"role": "user", "content": self.user}],
+            "system": [caching.block(self.system, marked=entry.cache == "marked")],
+            "messages": [{"role": "user", "content": self.content(self.user, self.cuts)}],
         }
         output: dict[str, Any] = {} if entry.effort is None else {"effort": entry.effort}
         if entry.answer == "schema":
@@ -70,28 +71,34 @@ class MessageRequest:
             body["thinking"] = {"type": entry.thinking}
         return body
 
+    def content(self, user: str, cuts: Sequence[int] = ()) -> str | list[dict[str, Any]]:
+        """The user prompt as it is sent: whole, or where marks of the cache count, in blocks."""
+        return caching.blocks(user, cuts) if cuts and self.entry.cache == "marked" else user
+
     def as_bytes(self) -> bytes:
         """The body as canonical JSON."""
         before, after = self.around()
-        return before + _json(self.user) + after
+        return before + _json(self.content(self.user, self.cuts)) + after
 
     def around(self) -> tuple[bytes, bytes]:
         """The body's canonical JSON before the user prompt and after it: the same for a run."""
-        before, empty, after = _json(replace(self, user="").body()).partition(b'"content":""')
+        before, empty, after = _json(replace(self, user="", cuts=()).body()).partition(
+            b'"content":""'
+        )
         return before + empty[:-2], after
 
     def sha256(self) -> str:
         """Hash of the body: equal exactly where the same is asked of the same model."""
         return hashlib.sha256(self.as_bytes()).hexdigest()
 
-    def sha256_of(self) -> Callable[[str], str]:
-        """`sha256` as a function of the user prompt; all the rest is encoded once."""
+    def sha256_of(self) -> Callable[[str, Sequence[int]], str]:
+        """`sha256` as a function of the user prompt and its cuts; the rest is encoded once."""
         before, after = self.around()
         begun = hashlib.sha256(before)
 
-        def of(user: str) -> str:
+        def of(user: str, cuts: Sequence[int] = ()) -> str:
             whole = begun.copy()
-            whole.update(_json(user))
+            whole.update(_json(self.content(user, cuts)))
             whole.update(after)
             return whole.hexdigest()
 

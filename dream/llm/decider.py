@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from dream.llm import prompt
@@ -29,6 +31,7 @@ class ModelDecider:
         entry: the model.
         transport: has a request answered, patiently: a `client.Client`.
         settings: of the prompts.
+        template: of one's own, instead of the version that the settings name.
 
     Attributes:
         name: exact id of the model. system: its system prompt. paid: True.
@@ -36,20 +39,28 @@ class ModelDecider:
 
     paid = True
 
-    def __init__(self, entry: Entry, transport: Transport, settings: PromptSettings) -> None:
+    def __init__(
+        self,
+        entry: Entry,
+        transport: Transport,
+        settings: PromptSettings,
+        template: prompt.Template | None = None,
+    ) -> None:
+        self._template = template or prompt.template(settings.version)
         self.name = entry.id
-        self.system = prompt.system_prompt(settings)
+        self.system = self._template.system(settings)
         self._entry = entry
         self._transport = transport
         self._settings = settings
         self._schema = settings.schema()
-        self._sha256 = self._request(0, 0, "").sha256_of()
+        self._sha256 = self._request(0, 0, "", ()).sha256_of()
 
     def question(self, ask: Snapshot, shown: Sequence[Shown], /) -> Question:
         """The question that this state of the market raises."""
-        user = prompt.user_prompt(ask, shown, self._settings)
-        sha256 = self._sha256(user)
-        return Question(ask.seq, "decision", user, sha256, ask, tuple(shown))
+        parts = prompt.in_parts(self._template.user(ask, shown, self._settings))
+        user, cuts = "".join(parts), tuple(accumulate(map(len, parts[:-1])))
+        sha256 = self._sha256(user, cuts)
+        return Question(ask.seq, "decision", user, sha256, ask, tuple(shown), cuts)
 
     def send(self, question: Question, /) -> Reply:
         """Have it answered.
@@ -59,7 +70,7 @@ class ModelDecider:
         """
         assert question.user is not None, "every question of this decider has a prompt"
         turn = 1 if question.purpose == "repair" else 0
-        return self._transport.send(self._request(question.seq, turn, question.user))
+        return self._transport.send(self._request(question.seq, turn, question.user, question.cuts))
 
     def answer(self, question: Question, reply: Reply, /) -> Decision | Question:
         """The decision, or the same question once more where the answer cannot be read."""
@@ -70,8 +81,8 @@ class ModelDecider:
                 return unread(problem)
             return self._repair(question, reply.text or "", str(problem))
 
-    def _request(self, seq: int, turn: int, user: str) -> MessageRequest:
-        return MessageRequest(seq, turn, self._entry, self.system, user, self._schema)
+    def _request(self, seq: int, turn: int, user: str, cuts: tuple[int, ...]) -> MessageRequest:
+        return MessageRequest(seq, turn, self._entry, self.system, user, self._schema, cuts)
 
     def _repair(self, question: Question, text: str, problem: str) -> Question:
         cut = well_formed(text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "...")
@@ -82,5 +93,5 @@ class ModelDecider:
             f"Answer the same question again, with one JSON object that satisfies this schema, and "
             f"nothing else:\n{json.dumps(self._schema)}\n"
         )
-        sha256 = self._sha256(user)
-        return Question(question.seq, "repair", user, sha256, question.ask, question.shown)
+        sha256 = self._sha256(user, question.cuts)
+        return replace(question, purpose="repair", user=user, sha256=sha256)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from dream.errors import SpecInvalid
 from dream.llm import prompt_v1
@@ -18,11 +19,46 @@ from dream.llm.prompt_settings import PromptSettings
 from dream.llm.specimen import specimens
 from dream.types import Shown, Snapshot
 
-System: TypeAlias = Callable[[PromptSettings], str]
-User: TypeAlias = Callable[[Snapshot, Sequence[Shown], PromptSettings], str]
+if TYPE_CHECKING:
+    from dream.llm.prompt_settings import Context
 
-TEMPLATES: Final[dict[str, tuple[System, User]]] = {"v1": (prompt_v1.system, prompt_v1.user)}
-"""Version to the functions that make its system and its user prompt."""
+System: TypeAlias = Callable[[PromptSettings], str]
+User: TypeAlias = Callable[[Snapshot, Sequence[Shown], PromptSettings], str | Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """How a model is asked. Pure: the same arguments always give the same text.
+
+    Attributes:
+        system: gives the part that is the same for a whole run.
+        user: gives one question, as one text or as several that are joined. Of several, all but
+            the last are what the next question is expected to begin with: they are cached.
+    """
+
+    system: System
+    user: User
+
+
+def _v1(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> str | Sequence[str]:
+    layout = prompt_v1.day if settings.context == "day" else prompt_v1.user
+    return layout(ask, shown, settings)
+
+
+TEMPLATES: Final[dict[str, Template]] = {"v1": Template(prompt_v1.system, _v1)}
+"""Version to template."""
+
+
+def template(version: str) -> Template:
+    """The template of a version.
+
+    Raises:
+        SpecInvalid: there is none.
+    """
+    if version not in TEMPLATES:
+        known = ", ".join(TEMPLATES)
+        raise SpecInvalid(f"unknown prompt version {version!r}; known: {known}")
+    return TEMPLATES[version]
 
 
 def system_prompt(settings: PromptSettings) -> str:
@@ -31,7 +67,7 @@ def system_prompt(settings: PromptSettings) -> str:
     Raises:
         SpecInvalid: there is no such version of the template.
     """
-    return _template(settings.version)[0](settings)
+    return template(settings.version).system(settings)
 
 
 def user_prompt(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> str:
@@ -45,11 +81,16 @@ def user_prompt(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings)
     Raises:
         SpecInvalid: there is no such version of the template.
     """
-    return _template(settings.version)[1](ask, shown, settings)
+    return "".join(in_parts(template(settings.version).user(ask, shown, settings)))
+
+
+def in_parts(user: str | Sequence[str]) -> tuple[str, ...]:
+    """The texts that a user prompt is made of: joined, they are the prompt."""
+    return (user,) if isinstance(user, str) else tuple(user)
 
 
 @cache
-def prompt_hash(version: str) -> str:
+def prompt_hash(version: str, context: Context = "window") -> str:
     """sha256 of what is asked with a template in two specimens, the answer's schema included.
 
     It stays the same as long as the same is asked, however the code is written.
@@ -58,15 +99,9 @@ def prompt_hash(version: str) -> str:
         SpecInvalid: there is no such version.
     """
     h = hashlib.sha256(version.encode())
-    for settings, ask, shown in specimens(version):
+    asked = template(version)
+    for settings, ask, shown in specimens(version, context):
         schema = json.dumps(settings.schema())
-        for text in (system_prompt(settings), user_prompt(ask, shown, settings), schema):
+        for text in (asked.system(settings), *in_parts(asked.user(ask, shown, settings)), schema):
             h.update(len(text).to_bytes(8, "big") + text.encode())
     return h.hexdigest()
-
-
-def _template(version: str) -> tuple[System, User]:
-    if version not in TEMPLATES:
-        known = ", ".join(TEMPLATES)
-        raise SpecInvalid(f"unknown prompt version {version!r}; known: {known}")
-    return TEMPLATES[version]

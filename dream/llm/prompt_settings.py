@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from dream.llm.parse import answer_schema
 from dream.types import Instrument, Terms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+Context: TypeAlias = Literal["window", "day"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +21,15 @@ class PromptSettings:
     Attributes:
         strategies: board name to a description of its rules, in board order.
         terms: the terms of trade. instrument: what is traded.
-        version: of the template.
+        version: of the template. context: which bars are shown: the last 20, or every bar of the
+            trading day so far and the 20 before it.
     """
 
     strategies: Mapping[str, str]
     terms: Terms = field(default_factory=Terms)
     instrument: Instrument = field(default_factory=Instrument)
     version: str = "v1"
+    context: Context = "window"
 
     def schema(self) -> dict[str, Any]:
         """JSON schema of the answer."""

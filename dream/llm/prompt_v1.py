@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from dream.llm.figures import money, number, plain, share, signed
 from dream.llm.parse import well_formed
 from dream.types import ASIA, LONDON, NEW_YORK
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from dream.llm.prompt_settings import PromptSettings
     from dream.types import (
+        I8,
         Account,
         BoardRow,
         Features,
@@ -34,9 +36,6 @@ SESSIONS: Final = ((ASIA, "Asia"), (LONDON, "London"), (NEW_YORK, "New York"))
 CURRENCIES: Final = ("USD", "EUR", "GBP", "JPY", "CHF", "AUD", "CAD", "NZD")
 MAX_QUOTE: Final = 400
 """Longest quotation of an earlier reasoning, in characters."""
-
-_FIXED: Final = tuple(f"z.{n}f" for n in range(12))
-"""Formats by decimals: made once, for a prompt has hundreds of numbers."""
 
 _ROW: Final = Struct("6d")
 """A row of the window in bytes, which are compared faster than six numbers are."""
@@ -70,7 +69,7 @@ completed periods only.
 ## Units
 
 Prices, spreads and slippage are in {currency} per unit, money is in {currency}. One lot is \
-{_plain(settings.instrument.contract)} units. R is the money that a trade won or lost, divided by \
+{plain(settings.instrument.contract)} units. R is the money that a trade won or lost, divided by \
 the money between its fill and its stop. Volume is as the data give it.
 
 ## Orders
@@ -117,9 +116,9 @@ def _orders(settings: PromptSettings) -> str:
         )
     late = ""
     if terms.max_gap_ns is not None:
-        minutes = _plain(terms.max_gap_ns / MINUTE_NS)
+        minutes = plain(terms.max_gap_ns / MINUTE_NS)
         late = f" So is one that meets its open more than {minutes} minutes after this close."
-    most = f"at most {_plain(inst.lot_max)} lots, in steps of {_plain(inst.lot_step)}"
+    most = f"at most {plain(inst.lot_max)} lots, in steps of {plain(inst.lot_step)}"
     return f"""\
 - {entries} at the next bar's open. CLOSE closes the position at the next bar's open. HOLD does \
 nothing.
@@ -132,9 +131,9 @@ An entry is refused if the next open has already reached its stop or target.{lat
 stop that a bar opens beyond fills at that open; a target never fills better than its price. Where \
 a bar reaches both after its open, {_BOTH[terms.intrabar]}.
 - Size is not yours to choose. It is set at the fill so that the way from fill to stop risks \
-{_share(terms.risk)} of the cash: {most}. An entry is refused if this is less than \
-{_plain(inst.lot_min)} lots, or more than the cash carries at a leverage of \
-{_plain(terms.leverage)}.
+{share(terms.risk)} of the cash: {most}. An entry is refused if this is less than \
+{plain(inst.lot_min)} lots, or more than the cash carries at a leverage of \
+{plain(terms.leverage)}.
 - A strategy may limit its entries per trading day and may close its positions at a fixed time of \
 the trading day; the board says so. An entry beyond the limit is refused, and so is one under a \
 strategy with such a time whose first bar closes after it or lies in a later trading day.
@@ -143,7 +142,7 @@ strategy with such a time whose first bar closes after it or lies in a later tra
 
 def _costs(settings: PromptSettings) -> str:
     terms, n, currency = settings.terms, settings.decimals, _currency(settings)
-    spread, slippage = (_number(settings.on_grid(x), n) for x in (terms.spread, terms.slippage))
+    spread, slippage = (number(settings.on_grid(x), n) for x in (terms.spread, terms.slippage))
     shorts = "" if terms.buy_only else (
         " A short sells at the bid; it is closed and its stop and target are watched at the ask."
     )  # fmt: skip
@@ -153,21 +152,44 @@ charges: its own spread where that is known, but at least \
 {spread}. A long buys at the ask and is closed at the bid.{shorts}
 - Market and stop fills are worse by a slippage of {slippage}; \
 target fills are not.
-- Commission is {_money(terms.commission)} {currency} per lot, at the entry and again at the exit.
-- Swap is {_money(terms.swap)} {currency} per lot and calendar day that a position is carried \
+- Commission is {money(terms.commission)} {currency} per lot, at the entry and again at the exit.
+- Swap is {money(terms.swap)} {currency} per lot and calendar day that a position is carried \
 over (below zero you pay)."""
 
 
 def user(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> str:
     """The state at one close. What changes least comes first, the clock last."""
+    title = f"## Bars{_length(ask.window_close_ns)}, newest last"
+    bars = _bars(ask, settings.decimals, settings.on_grid(settings.terms.spread))
+    state = _state(ask, shown, settings)
+    return "\n".join((*_trades(ask, settings), "", title, *bars, "", *state, ""))
+
+
+def day(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> list[str]:
+    """The same with the trading day's bars, a text each, and nothing before them that changes.
+
+    Within a day every question begins with all texts but the last of the one before.
+    """
+    at = zip(ask.window_close_ns.tolist(), ask.closed_at_minute.tolist(), strict=True)
+    before = sum(_day(t_ns, minute) < ask.day for t_ns, minute in at)
+    header, *bars = _bars(ask, settings.decimals, settings.on_grid(settings.terms.spread))
+    title = f"## Bars{_length(ask.window_close_ns[:before])}, newest last"
+    today = f"Trading day {_date(ask.day)}, {WEEKDAYS[(ask.day + 3) % 7]}:"
+    head = "\n".join((title, header, *bars[:before], today, ""))
+    rest = "\n".join(("", *_trades(ask, settings), "", *_state(ask, shown, settings), ""))
+    return [head, *(f"{bar}\n" for bar in bars[before:]), rest]
+
+
+def _trades(ask: Snapshot, settings: PromptSettings) -> list[str]:
+    n, currency = settings.decimals, _currency(settings)
+    trades = [_trade(trade, n, currency) for trade in ask.account.recent]
+    return ["## Last closed trades, newest last", *(trades or ["none yet"])]
+
+
+def _state(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> list[str]:
+    """What another question sees otherwise, the clock last."""
     n, currency = settings.decimals, _currency(settings)
     parts = [
-        "## Last closed trades, newest last",
-        *([_trade(trade, n, currency) for trade in ask.account.recent] or ["none yet"]),
-        "",
-        f"## Bars{_length(ask)}, newest last",
-        *_bars(ask, n, settings.on_grid(settings.terms.spread)),
-        "",
         "## Indicators",
         *_indicators(ask.indicators, n),
         "",
@@ -184,21 +206,16 @@ def user(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> str
         parts += ["", *_memory(ask, shown, settings)]
     when = f"{WEEKDAYS[(ask.day + 3) % 7]} {_date(ask.day)} {_time(ask.minute)}"
     sessions = _sessions(ask.indicators.sessions) or "none"
-    parts += [
-        "",
-        "## Now",
-        f"{when}, session {sessions}. The newest bar closed at {_number(ask.close, n)}.",
-        "What do you do?",
-    ]
-    return "\n".join(parts) + "\n"
+    newest = f"The newest bar closed at {number(ask.close, n)}."
+    return [*parts, "", "## Now", f"{when}, session {sessions}. {newest}", "What do you do?"]
 
 
-def _length(ask: Snapshot) -> str:
+def _length(close_ns: I8) -> str:
     """How long a bar is: the shortest way from one close to the next, for there may be gaps."""
-    at: list[int] = ask.window_close_ns.tolist()
+    at: list[int] = close_ns.tolist()
     if len(at) < 2:
         return ""
-    return f" of {_plain(min(map(sub, at[1:], at)) / MINUTE_NS)} minutes"
+    return f" of {plain(min(map(sub, at[1:], at)) / MINUTE_NS)} minutes"
 
 
 def _bars(ask: Snapshot, n: int, least_spread: float) -> list[str]:
@@ -213,25 +230,25 @@ def _bars(ask: Snapshot, n: int, least_spread: float) -> list[str]:
     return [header, *[_bar(t_ns, minute, row, n, least_spread) for t_ns, minute, row in whole]]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=2048)
 def _bar(t_ns: int, minute: int, row: bytes, n: int, least_spread: float) -> str:
-    """One line; an agent that is asked at every bar is shown most of them twenty times."""
+    """One line; an agent that is asked at every bar is shown it twenty times, or all day."""
     o, h, l, c, volume, spread = _ROW.unpack(row)
     at = f"{_date(_day(t_ns, minute))[5:]} {_time(minute)}"
-    prices = f"{_number(o, n)} | {_number(h, n)} | {_number(l, n)} | {_number(c, n)}"
-    return f"{at} | {prices} | {_number(volume, 0)} | {_number(max(spread, least_spread), n)}"
+    prices = f"{number(o, n)} | {number(h, n)} | {number(l, n)} | {number(c, n)}"
+    return f"{at} | {prices} | {number(volume, 0)} | {number(max(spread, least_spread), n)}"
 
 
 def _indicators(now: Indicators, n: int) -> list[str]:
-    atr = [_number(value, n) for value in (now.atr_m15, now.atr_h1, now.atr_d1)]
-    sma = [_number(value, n) for value in (now.sma_50, now.sma_200)]
-    bands = [_number(value, n) for value in (now.bb_low, now.bb_mid, now.bb_high)]
-    rank = f"ATR D1 is at or above {_share(now.atr_d1_pct)} of its last 20 values"
+    atr = [number(value, n) for value in (now.atr_m15, now.atr_h1, now.atr_d1)]
+    sma = [number(value, n) for value in (now.sma_50, now.sma_200)]
+    bands = [number(value, n) for value in (now.bb_low, now.bb_mid, now.bb_high)]
+    rank = f"ATR D1 is at or above {share(now.atr_d1_pct)} of its last 20 values"
     return [
         f"ATR(14): M15 {atr[0]}, H1 {atr[1]}, D1 {atr[2]}",
-        f"M15: RSI(14) {_number(now.rsi, 1)}, SMA(50) {sma[0]}, SMA(200) {sma[1]}",
+        f"M15: RSI(14) {number(now.rsi, 1)}, SMA(50) {sma[0]}, SMA(200) {sma[1]}",
         f"M15: Bollinger(20, 2) low {bands[0]}, middle {bands[1]}, high {bands[2]}",
-        f"H1: ADX(14) {_number(now.adx_h1, 1)}, SMA(20) {_number(now.sma_20_h1, n)}",
+        f"H1: ADX(14) {number(now.adx_h1, 1)}, SMA(20) {number(now.sma_20_h1, n)}",
         f"Regime: trend {now.trend}, volatility {now.volatility} ({rank})",
     ]
 
@@ -244,38 +261,36 @@ def _board(row: BoardRow, n: int) -> list[str]:
     limit = f" of {row.entries_per_day}" if row.entries_per_day else ""
     until = f", closes its positions at {_time(row.expires_minute)}" if row.expires_minute else ""
     lines = [f"{row.strategy}: {state}; entries today {row.entries_today}{limit}{until}"]
-    levels = [f"{name} {_number(value, n)}" for name, value in row.levels.items()]
+    levels = [f"{name} {number(value, n)}" for name, value in row.levels.items()]
     if row.trigger is not None and row.distance is not None:
         where = "above" if row.distance >= 0 else "below"
-        away = _number(abs(row.distance), n)
-        levels.append(f"trigger {_number(row.trigger, n)} ({away} {where} the close)")
-    levels += [f"stop {_number(row.stop, n)}", f"target {_number(row.target, n)}"]
+        away = number(abs(row.distance), n)
+        levels.append(f"trigger {number(row.trigger, n)} ({away} {where} the close)")
+    levels += [f"stop {number(row.stop, n)}", f"target {number(row.target, n)}"]
     return [*lines, "  " + ", ".join(levels)]
 
 
 def _position(at: Position, n: int, currency: str) -> str:
     return (
-        f"{_side(at.side)} {at.strategy}, {_plain(at.lots)} lots at {_number(at.entry, n)}, "
-        f"stop {_number(at.stop, n)}, target {_number(at.target, n)}, held for {at.bars_held} "
-        f"bars, unrealised {_signed(at.unrealised, 2)} {currency} "
-        f"({_signed(at.unrealised_r, 2)} R)"
+        f"{_side(at.side)} {at.strategy}, {plain(at.lots)} lots at {number(at.entry, n)}, "
+        f"stop {number(at.stop, n)}, target {number(at.target, n)}, held for {at.bars_held} "
+        f"bars, unrealised {signed(at.unrealised, 2)} {currency} "
+        f"({signed(at.unrealised_r, 2)} R)"
     )
 
 
 def _account(account: Account, risk: float, currency: str) -> str:
     return (
-        f"in {currency}: equity {_number(account.equity, 2)}, cash {_number(account.cash, 2)}, "
-        f"started with {_number(account.start, 2)}, risk of one trade "
-        f"{_number(risk * account.cash, 2)}; closed trades: {account.trades}"
+        f"in {currency}: equity {number(account.equity, 2)}, cash {number(account.cash, 2)}, "
+        f"started with {number(account.start, 2)}, risk of one trade "
+        f"{number(risk * account.cash, 2)}; closed trades: {account.trades}"
     )
 
 
 def _trade(trade: Trade, n: int, currency: str) -> str:
-    return (
-        f"{_side(trade.side)} {trade.strategy}, {_number(trade.entry.price, n)} to "
-        f"{_number(trade.exit.price, n)}, {_outcome(trade.pnl, trade.r, currency)}, exit "
-        f"{trade.exit.why}"
-    )
+    way = f"{number(trade.entry.price, n)} to {number(trade.exit.price, n)}"
+    outcome = _outcome(trade.pnl, trade.r, currency)
+    return f"{_side(trade.side)} {trade.strategy}, {way}, {outcome}, exit {trade.exit.why}"
 
 
 def _memory(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> list[str]:
@@ -289,8 +304,8 @@ def _memory(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> 
     for place, item in enumerate(shown, 1):
         past, score = item.episode, item.recalled.score
         mark = " +" if item.recalled.mark == "injected" else ""
-        like = f", score {_number(score, 2)}" if item.recalled.components else ""
-        ago = f"{_number((ask.now_ns - past.known_ns) / DAY_NS, 1)} days ago"
+        like = f", score {number(score, 2)}" if item.recalled.components else ""
+        ago = f"{number((ask.now_ns - past.known_ns) / DAY_NS, 1)} days ago"
         ended = f"{_outcome(past.pnl, past.r, currency)}, exit {past.exit_reason}"
         lines += [
             f"{place}.{mark} {_side(past.side)} {past.strategy}, closed {ago}{like}: {ended}",
@@ -307,19 +322,19 @@ def _memory(ask: Snapshot, shown: Sequence[Shown], settings: PromptSettings) -> 
 def _context(f: Features, n: int) -> str:
     parts = [
         f"{WEEKDAYS[f.weekday]} {f.hour:02d} h, session {_sessions(f.sessions) or 'none'}",
-        f"ATR M15 {_number(f.atr_m15, n)}, D1 {_number(f.atr_d1, n)}",
-        f"trend {f.trend}, volatility {f.volatility}, RSI {_number(f.rsi, 1)}",
+        f"ATR M15 {number(f.atr_m15, n)}, D1 {number(f.atr_d1, n)}",
+        f"trend {f.trend}, volatility {f.volatility}, RSI {number(f.rsi, 1)}",
     ]
     if f.distance is not None:
         where = "above" if f.distance >= 0 else "below"
-        parts.append(f"close {_number(abs(f.distance), 2)} ATR D1 {where} the trigger")
+        parts.append(f"close {number(abs(f.distance), 2)} ATR D1 {where} the trigger")
     return "; ".join(parts)
 
 
 def _outcome(pnl: float, r: float | None, currency: str) -> str:
     word = "won" if pnl > 0 else "lost" if pnl < 0 else "broke even"
-    in_r = "R unknown" if r is None else f"{_signed(r, 2)} R"
-    return f"{word} {_number(abs(pnl), 2)} {currency} ({in_r})"
+    in_r = "R unknown" if r is None else f"{signed(r, 2)} R"
+    return f"{word} {number(abs(pnl), 2)} {currency} ({in_r})"
 
 
 def _sessions(bits: int) -> str:
@@ -353,33 +368,3 @@ def _currency(settings: PromptSettings) -> str:
     """The last three letters of a pair's name, as in XAUUSD; else no name is known."""
     symbol = settings.instrument.symbol
     return symbol[3:] if symbol[3:] in CURRENCIES and len(symbol) == 6 else "quote currency"
-
-
-def _share(share: float) -> str:
-    return f"{_plain(share * 100)} %" if _finite(share) else "unknown"
-
-
-def _plain(value: float) -> str:
-    """Up to eight decimals, as many as are needed."""
-    text = f"{value:z.8f}" if _finite(value) else "unknown"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _money(value: float) -> str:
-    """Two decimals, or more where a price list has them."""
-    return f"{value:z.2f}" if round(value, 2) == value else _plain(value)
-
-
-def _signed(value: float, decimals: int) -> str:
-    return f"{value:+z.{decimals}f}" if _finite(value) else "unknown"
-
-
-def _number(value: float | None, decimals: int) -> str:
-    """Never an exponent, never NaN, never minus zero."""
-    if value is None or value - value != 0.0:
-        return "unknown"
-    return value.__format__(_FIXED[decimals])
-
-
-def _finite(value: float) -> bool:
-    return value - value == 0.0

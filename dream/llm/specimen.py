@@ -6,6 +6,7 @@ A template's identity is what it makes of them, see `prompt.prompt_hash`. They m
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,23 +27,42 @@ from dream.types import (
     Trade,
 )
 
+if TYPE_CHECKING:
+    from dream.llm.prompt_settings import Context
+
 _NOON_NS = 1_717_754_400_000_000_000
 """2024-06-07 10:00 UTC, 13:00 by the trading clock, a Friday."""
 _QUARTER_NS = 900_000_000_000
 
 
 def specimens(
-    version: str,
+    version: str, context: Context = "window"
 ) -> tuple[tuple[PromptSettings, Snapshot, tuple[Shown, ...]], ...]:
     """Settings, snapshot and recalled episodes of each."""
-    plain = PromptSettings({"Alpha": "Buy strength.", "Beta": "Buy dips."}, version=version)
+    strategies = {"Alpha": "Buy strength.", "Beta": "Buy dips."}
+    plain = PromptSettings(strategies, version=version, context=context)
     terms = Terms(
         buy_only=False, autonomy="filter", intrabar="nearer_first", max_gap_ns=_QUARTER_NS
     )
+    asks = (_flat(), _holding())
+    if context == "day":
+        asks = tuple(replace(ask, **_two_days()) for ask in asks)
     return (
-        (plain, _flat(), ()),
-        (replace(plain, terms=terms, strategies={"Alpha": ""}), _holding(), _shown()),
+        (plain, asks[0], ()),
+        (replace(plain, terms=terms, strategies={"Alpha": ""}), asks[1], _shown()),
     )
+
+
+def _two_days() -> dict[str, Any]:
+    """The last bars of a Thursday and the first and the newest ones of the Friday."""
+    ago = np.array([54, 53, 51, 1, 0])
+    px = 2000.0 + 0.25 * np.arange(5)
+    rows = [px, px + 1.5, px - 0.75, px + 0.5, 900.0 - ago, np.array([0.3, 0.0, 0.45, 0.3, 0.3])]
+    return {
+        "window": np.stack(rows, axis=1),
+        "window_close_ns": _NOON_NS - ago * _QUARTER_NS,
+        "closed_at_minute": np.array([1410, 1425, 15, 765, 780], np.int16),
+    }
 
 
 def _flat() -> Snapshot:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, get_args
 import numpy as np
 
 from dream.stats import wilson
-from dream.types import F8, I4, Costs, RunTable, Status, Terms
+from dream.types import F8, I4, Costs, RunTable, Status, Terms, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -36,6 +36,7 @@ class RunFacts:
         wall_s: seconds that the run took.
         terms: what it traded under; the summary shows its costs and limits.
         spent_usd: of all attempts at paid calls, failed ones at the most that they can have cost.
+        cache_note: why an expected cache did nothing, None where it did or none was expected.
     """
 
     run_id: str
@@ -44,6 +45,7 @@ class RunFacts:
     wall_s: float
     terms: Terms
     spent_usd: float = 0.0
+    cache_note: str | None = None
 
 
 class CostSums(TypedDict):
@@ -64,6 +66,19 @@ class RecallCounts(TypedDict):
     injected: int
 
 
+class TokenSums(TypedDict):
+    """Tokens of all replies by what they cost; null where no server counted that class.
+
+    input: neither read from a cache nor written to one. thinking: part of output.
+    """
+
+    input: int | None
+    cache_read: int | None
+    cache_write: int | None
+    output: int | None
+    thinking: int | None
+
+
 class Summary(TypedDict):
     """One run in one JSON object. Money is unrounded, in account currency; shares are 0 ... 1.
 
@@ -72,6 +87,8 @@ class Summary(TypedDict):
     setups: that appeared from there on, whether they were asked about or not.
     cost_usd: of the replies. spent_usd: of all attempts, failed ones at the most that they can have
         cost; a paid call without a known price counts nothing.
+    cached_share: of the input tokens, those that were read from a cache.
+    cache_note: why an expected cache did nothing.
     final_equity_*_first: the same trades and lots, only the exits of ambiguous bars repriced.
     needs_equity: cash with which every order refused as too small had been taken at its time.
     """
@@ -123,6 +140,9 @@ class Summary(TypedDict):
     cost_usd: float | None
     spent_usd: float
     replies: int
+    tokens: TokenSums
+    cached_share: float | None
+    cache_note: str | None
     wall_s: float
     digest: str
 
@@ -211,6 +231,25 @@ def cost_sums(costs: Iterable[Costs]) -> CostSums:
     }
 
 
+def token_sums(usage: Usage) -> TokenSums:
+    """Tokens by class, from their sums."""
+    return {
+        "input": usage.input_tokens,
+        "cache_read": usage.cache_read_tokens,
+        "cache_write": usage.cache_write_tokens,
+        "output": usage.output_tokens,
+        "thinking": usage.thinking_tokens,
+    }
+
+
+def cached_share(usage: Usage) -> float | None:
+    """Share of the input tokens that a cache gave; None without any, or where nobody says."""
+    if usage.cache_read_tokens is None:
+        return None
+    whole = (usage.input_tokens or 0) + usage.cache_read_tokens + (usage.cache_write_tokens or 0)
+    return usage.cache_read_tokens / whole if whole else None
+
+
 def summarise(table: RunTable, facts: RunFacts) -> Summary:
     """The whole summary of a finished run, ready for `json.dumps(allow_nan=False)`."""
     trades = table.trades
@@ -269,15 +308,14 @@ def summarise(table: RunTable, facts: RunFacts) -> Summary:
         "final_equity_target_first": _repriced(table, [t.pnl_target_first for t in trades]),
         "refused": _counts(table.refused),
         "needs_equity": table.needs_equity,
-        "recall": {
-            "calls": table.recall_calls,
-            "recalled": table.recalled,
-            "injected": table.injected,
-        },
+        "recall": _recall_counts(table),
         "ended": table.ended,
         "cost_usd": table.cost_usd,
         "spent_usd": facts.spent_usd,
         "replies": table.replies,
+        "tokens": token_sums(table.tokens),
+        "cached_share": cached_share(table.tokens),
+        "cache_note": facts.cache_note,
         "wall_s": facts.wall_s,
         "digest": table.digest,
     }
@@ -287,6 +325,14 @@ def _counts(counts: Mapping[str, int], always: Iterable[str] = ()) -> dict[str, 
     """Counts in a fixed order: the names that are always there, then the others by name."""
     names = dict.fromkeys((*always, *sorted(counts)))
     return {name: int(counts.get(name, 0)) for name in names}
+
+
+def _recall_counts(table: RunTable) -> RecallCounts:
+    return {
+        "calls": table.recall_calls,
+        "recalled": table.recalled,
+        "injected": table.injected,
+    }
 
 
 def _error_share(table: RunTable) -> float | None:

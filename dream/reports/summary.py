@@ -43,6 +43,8 @@ def render(summary: Summary) -> RenderableType:
     if summary["setups_by_strategy"]:
         parts += [Text(), _strategies(summary)]
     parts += [Text(), _circumstances(summary)]
+    if summary["cache_note"]:
+        parts += [Text(), Text(f"Cache: {summary['cache_note']}.", style="yellow")]
     if not summary["comparable"]:
         parts += [Text(), _not_comparable(summary)]
     parts += [Text(), _next_steps(summary)]
@@ -117,6 +119,8 @@ def _circumstances(summary: Summary) -> Table:
     grid.add_row("Ambiguous", _ambiguous(summary))
     grid.add_row("Memory", _memory(summary))
     grid.add_row("Spent", f"{_spent(summary)}, {_duration(summary['wall_s'])}")
+    if tokens := _tokens(summary):
+        grid.add_row("Tokens", tokens)
     return grid
 
 
@@ -208,6 +212,22 @@ def _spent(summary: Summary) -> str:
     lost = "" if cost is None or spent - cost < 0.005 else f" ({spent:,.2f} with failed attempts)"
     replies = "1 reply" if summary["replies"] == 1 else f"{summary['replies']:,} replies"
     return f"{money}{lost}, {replies}"
+
+
+def _tokens(summary: Summary) -> str:
+    """Input and output by what they cost; nothing where no server counted."""
+    tokens = summary["tokens"]
+    if tokens["input"] is None and tokens["output"] is None:
+        return ""
+    share = "" if summary["cached_share"] is None else f" ({summary['cached_share']:.0%})"
+    kinds = (
+        ("in", tokens["input"]),
+        (f"from cache{share}", tokens["cache_read"]),
+        ("to cache", tokens["cache_write"]),
+        ("out", tokens["output"]),
+        ("of it thinking", tokens["thinking"]),
+    )
+    return ", ".join(f"{n:,} {kind}" for kind, n in kinds if n is not None)
 
 
 def _win_rate(summary: Summary) -> str:

@@ -22,7 +22,7 @@ from dream.errors import (
 from dream.llm import catalog
 from dream.memory.episodes import Memory
 from dream.reports.metrics import RunFacts, summarise
-from dream.runs import assemble, drive, folders, handed, state, summaries
+from dream.runs import assemble, drive, episodes, folders, handed, state, summaries
 from dream.runs.budget import Attempts
 from dream.runs.journal import EndOfRecord, Journal, Sync, read_records
 from dream.runs.records import OpenedRecord, TradeRecord, trade_of
@@ -155,7 +155,7 @@ def run(
         notes = (*told, *_other_endpoint(journal, endpoint), *_notes(journal))
         _tell_estimate(parts, live, journal, options.access)
         loop = _loop(parts, session, live, journal, options.watch)
-        loop.foreign = assemble.is_foreign(spec.model)
+        loop.foreign = assemble.is_foreign(spec)
         if options.reuse_answers and assemble.is_model(spec.model):
             loop.answers = PaidAnswers(runs, folder, spec.repeat, endpoint)
             notes = (*notes, *loop.answers.notes())
@@ -168,7 +168,8 @@ def run(
             },
         )
         table = drive.table(loop, loop.run())
-    return Run(folder, _summarise(folder, parts, table, perf_counter() - started), notes=notes)
+    summary = _summarise(folder, parts, table, perf_counter() - started)
+    return Run(folder, summary, notes=(*notes, *_cache_notes(summary)))
 
 
 def _checked(options: Options) -> Path:
@@ -220,7 +221,7 @@ def replay(
         folders.same_content(journal.opened, parts, but=_OUTSIDE)
         asked = handed.as_decider(decider, parts.spec.model) or assemble.replay_decider(parts)
         loop = _loop(parts, _session(parts), asked, journal, watch)
-        loop.foreign = decider is not None
+        loop.foreign = decider is not None or assemble.own_prompt(spec)
         journal.emit(_opened(parts, asked, journal.opened.hashes))
         table = None
         with suppress(EndOfRecord):  # an unfinished run: what it has, came out again
@@ -312,6 +313,8 @@ def _session(parts: Parts) -> Session:
         limit=spec.decisions,
         seed=spec.seed,
     )
+    if spec.context == "day":
+        session.show_day()
     if session.first >= len(parts.bars):
         raise BarsInvalid(
             f"{spec.bars}: {len(parts.bars)} bars are too few; every value that an agent is shown "
@@ -325,7 +328,7 @@ def _loop(
 ) -> drive.Loop:
     spec = parts.spec
     queries = drive.Queries(parts.recall, spec.memory, parts.k, spec.seed)
-    identity = drive.Identity(spec.run_id(), spec.settings_hash())
+    identity = episodes.Identity(spec.run_id(), spec.settings_hash())
     return drive.Loop(session, Memory(), queries, decider, journal, identity, watch)
 
 
@@ -337,7 +340,8 @@ def _finished(
     if summary is None:
         replayed = replay(folder, decider=decider, memory_recall_fn=recall)
         assert replayed.table is not None, "a closed journal replays to its end"
-        summary = summarise(replayed.table, _facts(folder, parts, replayed.wall_s))
+        facts = _facts(folder, parts, replayed.wall_s, replayed.table)
+        summary = summarise(replayed.table, facts)
         try:
             summaries.keep(folder, summary)
         except JournalUnwritable as error:  # on a medium that is only read; there is the result
@@ -346,16 +350,20 @@ def _finished(
             notes = (f"{told}; the run is finished and this is its result",)
     # The folder may lie elsewhere now, or be named from elsewhere.
     summary = cast("Summary", {**summary, "run_id": folder.name, "journal": str(folder / JOURNAL)})
-    return Run(folder, summary, already_done=True, notes=notes)
+    return Run(folder, summary, already_done=True, notes=(*notes, *_cache_notes(summary)))
 
 
 def _summarise(folder: Path, parts: Parts, table: RunTable, wall_s: float) -> Summary:
-    summary = summarise(table, _facts(folder, parts, wall_s))
+    summary = summarise(table, _facts(folder, parts, wall_s, table))
     summaries.keep(folder, summary)
     return summary
 
 
-def _facts(folder: Path, parts: Parts, wall_s: float) -> RunFacts:
+def _cache_notes(summary: Summary) -> tuple[str, ...]:
+    return () if summary["cache_note"] is None else (summary["cache_note"],)
+
+
+def _facts(folder: Path, parts: Parts, wall_s: float, table: RunTable) -> RunFacts:
     return RunFacts(
         run_id=folder.name,
         journal=str(folder / JOURNAL),
@@ -363,6 +371,7 @@ def _facts(folder: Path, parts: Parts, wall_s: float) -> RunFacts:
         wall_s=round(wall_s, 3),
         terms=parts.spec.terms,
         spent_usd=spent_usd(folder),
+        cache_note=assemble.cache_note(parts.spec, table),
     )
 
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, cast
 from dream.bars import clocks, content_hash, store
 from dream.errors import BarsInvalid, InputError, SpecInvalid
 from dream.files import read_bounded
-from dream.llm import catalog
+from dream.llm import caching, catalog
 from dream.llm.scripted import MAX_SCRIPT, Never, Random, Rules, Scripted, load_script
-from dream.runs import plugins, sources, state
+from dream.runs import plugins, sources, state, templates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dream.runs.budget import Budget
     from dream.runs.estimate import Estimate
     from dream.runs.spec import RunSpec
-    from dream.types import AskingDecider, Bars, Decider, RecallFn, Strategy
+    from dream.types import AskingDecider, Bars, Decider, RecallFn, RunTable, Strategy
 
     AnyDecider = Decider | AskingDecider
 
@@ -141,10 +141,10 @@ def assemble(
         digest = _script_hash(spec.model.partition(":")[2])
         if digest is not None:
             hashes["script"] = digest
-    if is_model(spec.model):
+    if is_model(spec.model) and "prompt" not in hashes:
         from dream.llm.prompt import prompt_hash  # noqa: PLC0415 - only for models
 
-        hashes["prompt"] = prompt_hash(spec.prompt)
+        hashes["prompt"] = prompt_hash(spec.prompt, spec.context)
     return Parts(spec, bars, strategies, recall, k, hashes, tuple(dict.fromkeys(notes)))
 
 
@@ -160,6 +160,8 @@ def _own(spec: RunSpec, given: RecallFn | None) -> dict[str, tuple[object, str |
     elif ":" in spec.memory:
         found = plugins.load(spec.memory, "recall function")
         own[f"recall {spec.memory}"] = found, spec.memory.partition(":")[0]
+    if own_prompt(spec):
+        own["prompt"] = plugins.named(spec.prompt, "prompt"), spec.prompt.partition(":")[0]
     if is_own(spec.model):
         with suppress(SpecInvalid):  # a replay has its answers and needs no function
             found = plugins.load(spec.model, "decider")
@@ -187,9 +189,15 @@ def is_own(name: str) -> bool:
     return kind not in ("random", "scripted") and bool(_OWN_DECIDER.fullmatch(name))
 
 
-def is_foreign(name: str) -> bool:
-    """Whether the decider is code of the user's, named or handed over."""
-    return is_own(name) or name.partition(":")[0] in (GIVEN, ANSWERS)
+def is_foreign(spec: RunSpec) -> bool:
+    """Whether what decides, or what asks a model, is code of the user's, named or handed over."""
+    kind = spec.model.partition(":")[0]
+    return own_prompt(spec) or is_own(spec.model) or kind in (GIVEN, ANSWERS)
+
+
+def own_prompt(spec: RunSpec) -> bool:
+    """Whether a model is asked with a prompt template of the user's."""
+    return is_model(spec.model) and ":" in spec.prompt
 
 
 def is_model(name: str) -> bool:
@@ -271,6 +279,13 @@ def endpoint(spec: RunSpec, access: Access) -> str | None:
     return host_of(entry.base_url if access.base_url is None else access.base_url)
 
 
+def cache_note(spec: RunSpec, table: RunTable) -> str | None:
+    """What a user should know of a cache that was expected and did nothing."""
+    if not is_model(spec.model):
+        return None
+    return caching.note(catalog.resolve(spec.model), table.prefix_bytes, table.silent)
+
+
 def replay_decider(parts: Parts) -> AnyDecider:
     """The same decider for a replay: it asks nobody and reads recorded replies as before.
 
@@ -298,8 +313,10 @@ def _model_decider(parts: Parts, client: Any) -> AskingDecider:
         spec.terms,
         spec.instrument,
         spec.prompt,
+        spec.context,
     )
-    return cast("AskingDecider", ModelDecider(catalog.resolve(spec.model), client, settings))
+    own = templates.load(spec.prompt) if own_prompt(spec) else None
+    return cast("AskingDecider", ModelDecider(catalog.resolve(spec.model), client, settings, own))
 
 
 def _description(function: Callable[..., Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import Counter
 from contextlib import AbstractContextManager, nullcontext
@@ -14,10 +13,11 @@ from dream.errors import Diverged, RecallUnused
 from dream.memory import recall as recalling
 from dream.memory.features import features_of
 from dream.runs import deciding, records
+from dream.runs.episodes import Identity, episode
 from dream.runs.observing import observation
+from dream.runs.tokens import Tokens
 from dream.types import (
     Decision,
-    Episode,
     Features,
     Question,
     Recalled,
@@ -59,6 +59,11 @@ class Record(Protocol):
         """Check a derived line against the record, or append it."""
         ...
 
+    @property
+    def reply_meta(self) -> Mapping[str, Any]:
+        """Wall-clock facts of the last reply, recorded or added."""
+        ...
+
     def recorded_reply(
         self, seq: int, purpose: str, turn: int, request: str
     ) -> records.ReplyRecord | None:
@@ -87,6 +92,7 @@ class Tally:
     injected: int = 0
     replies: int = 0
     cost_usd: float | None = 0.0
+    tokens: Tokens = field(default_factory=Tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,29 +116,6 @@ class Queries:
     name: str
     k: int
     seed: int
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Whose episodes these are.
-
-    Attributes:
-        run_id: name of the run. settings: hash of all that was set, but for the decider
-            and where files lie.
-    """
-
-    run_id: str
-    settings: str
-
-    def episode(self, trade: Trade) -> str:
-        """Id of a trade: 16 hex digits, equal in equal runs wherever their files lie.
-
-        The bars are in it by what was traded on them: later ones cannot change it.
-        """
-        facts = (trade.seq, trade.entry.t_ns, trade.entry.price, trade.entry.lots)
-        ended = (trade.exit.t_ns, trade.exit.price)
-        provenance = repr((self.settings, *facts, *ended))
-        return hashlib.blake2b(provenance.encode(), digest_size=8).hexdigest()
 
 
 @dataclass(slots=True)
@@ -266,6 +249,8 @@ class Loop:
         tally = self.tally
         tally.replies += decider.paid
         if decider.paid:
+            asked = self.record.reply_meta.get("asked")
+            tally.tokens.add(decider.system or "", question, reply.usage, asked)
             known = tally.cost_usd is not None and reply.cost_usd is not None
             tally.cost_usd = tally.cost_usd + reply.cost_usd if known else None  # pyright: ignore[reportOperatorIssue]
         return reply
@@ -334,37 +319,6 @@ def is_asking(decider: Decider | AskingDecider) -> bool:
     return hasattr(decider, "send")
 
 
-def episode(
-    identity: Identity,
-    model: str,
-    trade: Trade,
-    opened_ns: int,
-    features: Features,
-    decision: Decision,
-) -> Episode:
-    """A closed trade as memory keeps it; the id is a hash of its provenance."""
-    return Episode(
-        id=identity.episode(trade),
-        run_id=identity.run_id,
-        model=model,
-        seq=trade.seq,
-        opened_ns=opened_ns,
-        known_ns=trade.known_ns,
-        features=features,
-        strategy=trade.strategy,
-        side=trade.side,
-        entry=trade.entry.price,
-        exit=trade.exit.price,
-        pnl=trade.pnl,
-        r=trade.r,
-        mae=trade.mae,
-        mfe=trade.mfe,
-        exit_reason=trade.exit.why,
-        confidence=decision.confidence,
-        reasoning=decision.reasoning,
-    )
-
-
 def table(loop: Loop, ended: str) -> RunTable:
     """What the reports need of the finished loop."""
     session, tally, bars = loop.session, loop.tally, loop.session.bars
@@ -392,6 +346,9 @@ def table(loop: Loop, ended: str) -> RunTable:
         injected=tally.injected,
         cost_usd=tally.cost_usd,
         replies=tally.replies,
+        tokens=tally.tokens.sums,
+        prefix_bytes=tally.tokens.prefix_bytes,
+        silent=tally.tokens.silent,
         ended=ended,
         digest=loop.record.digest,
     )

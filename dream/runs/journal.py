@@ -140,6 +140,7 @@ class Journal:
         torn_bytes: length of the torn tail that was found (and set aside in journal.torn, unless
             the journal is read-only).
         is_closed: whether the journal has its closed line.
+        reply_meta: wall-clock facts of the last reply that was handed back or added.
     """
 
     def __init__(
@@ -156,6 +157,7 @@ class Journal:
         self.opened_meta = extent.opened_meta
         self.torn_bytes = extent.torn_bytes
         self.is_closed = extent.is_closed
+        self.reply_meta: dict[str, Any] = {}
 
     @classmethod
     def open(cls, folder: Path, *, sync: Sync = "batch", disk: Disk = DISK) -> Self:
@@ -265,6 +267,7 @@ class Journal:
             raise _difference(sealed, recorded, asked)
         record = cast("ReplyRecord", parse(sealed.body, sealed.place))
         self._tally.add("reply", sealed.body, sealed.chain)
+        self.reply_meta = sealed.meta()
         return record
 
     def add_reply(
@@ -278,6 +281,7 @@ class Journal:
         """
         assert self.live, "a recorded reply comes from recorded_reply"
         self._append("reply", encode(record), meta, now=paid or self._sync == "each")
+        self.reply_meta = meta or {}
 
     def close(self) -> None:
         """Writes what is pending and lets go of the files and the lock; twice is harmless.

@@ -18,7 +18,7 @@ import os
 import zlib
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -165,6 +165,16 @@ class Sealed:
     body: bytes
     whole: bytes
     chain: str
+
+    def meta(self) -> dict[str, Any]:
+        """The line's wall-clock facts, empty where it has none.
+
+        Raises:
+            JournalCorrupt: they are not JSON.
+        """
+        after = b"{" + self.whole[len(self.body) :]
+        found = load_json(after, self.place).get("meta")
+        return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
 def body_of(line: Line) -> bytes:

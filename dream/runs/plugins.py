@@ -22,20 +22,30 @@ def load(name: str, kind: str) -> Callable[..., Any]:
     Raises:
         SpecInvalid: the module cannot be imported, has no such name, or it is not callable.
     """
+    found = named(name, kind)
+    if not callable(found):
+        module_name, _, attribute = name.partition(":")
+        what = "no such name" if found is None else f"a {type(found).__name__}, not a function"
+        raise SpecInvalid(f"{kind} {name}: {module_name} has {what} ({attribute!r})")
+    return cast("Callable[..., Any]", found)
+
+
+def named(name: str, kind: str) -> object:
+    """What `module:name` names, None where the module has no such name.
+
+    Raises:
+        SpecInvalid: the module cannot be imported.
+    """
     module_name, _, attribute = name.partition(":")
     try:
         module = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:
         msg = f"{kind} {name}: cannot import {module_name}: {type(error).__name__}: {error}"
         raise SpecInvalid(msg) from error
-    found = getattr(module, attribute, None)
-    if not callable(found):
-        what = "no such name" if found is None else f"a {type(found).__name__}, not a function"
-        raise SpecInvalid(f"{kind} {name}: {module_name} has {what} ({attribute!r})")
-    return cast("Callable[..., Any]", found)
+    return cast("object", getattr(module, attribute, None))
 
 
-def _blamed(function: Callable[..., Any], what: str) -> Callable[..., Any]:
+def blamed(function: Callable[..., Any], what: str) -> Callable[..., Any]:
     """The function, with its own exceptions told in one line, as every other input error is."""
 
     @wraps(function)
@@ -65,7 +75,7 @@ def strategies(
     out: dict[str, Strategy] = {}
     for name in names:
         if ":" in name:
-            function = _blamed(load(name, "strategy"), f"strategy {name}")
+            function = blamed(load(name, "strategy"), f"strategy {name}")
             board_name = name.rpartition(":")[2]
         elif name in REGISTRY:
             function, board_name = REGISTRY[name], name

@@ -52,6 +52,7 @@ _MAX_TICKS: Final = 2**24
 _MAX_UNITS: Final = 2**53
 """Of money: beyond it, a float64 does not see one tick of one lot step any more."""
 _SYMBOL_CHARS: Final = 32
+_OWN: Final = re.compile(r"[\w.]+:\w+")
 
 
 def gap_ns(minutes: float) -> int:
@@ -139,8 +140,11 @@ def _check_fit(terms: Terms, inst: Instrument) -> None:
 
 
 def _known_prompt(version: str) -> str:
-    if version not in TEMPLATES:
-        raise ValueError(f"unknown version, known: {', '.join(TEMPLATES)}; found {_short(version)}")
+    if version not in TEMPLATES and not _OWN.fullmatch(version):
+        known = ", ".join(TEMPLATES)
+        raise ValueError(
+            f"unknown version, known: {known}, or module:name; found {_short(version)}"
+        )
     return version
 
 
@@ -154,9 +158,12 @@ class RunSpec(BaseModel):
         strategies: names of the registry or module:function, in board order.
         params: parameters of strategies, by strategy.
         ask: bar, every:N or setup. manage: with setup, also ask while a position is open.
+        context: the bars that are shown: window (the last 20) or day (every bar of the trading day
+            so far and the 20 before it, so that a question begins as the one before).
         memory: none, a recall arm or module:function. recall: its parameters.
         instrument, terms: what is traded and on which terms.
-        prompt: version of the prompt template. on_error: stop or hold after a failed call.
+        prompt: version of the prompt template, or module:name of one's own.
+        on_error: stop or hold after a failed call.
         seed: of everything that is drawn. repeat: number of this repetition.
     """
 
@@ -173,6 +180,7 @@ class RunSpec(BaseModel):
     params: Mapping[str, Mapping[str, float]] = Field(default_factory=dict)
     ask: str = "bar"
     manage: bool = False
+    context: Literal["window", "day"] = "window"
     memory: str = "hybrid"
     recall: Mapping[str, float] = Field(default_factory=dict)
     instrument: Annotated[Instrument, AfterValidator(_checked_instrument)] = Instrument()
@@ -194,8 +202,14 @@ class RunSpec(BaseModel):
         return self
 
     def as_json(self) -> dict[str, Any]:
-        """The spec as plain JSON values, in a fixed order."""
-        return self.model_dump(mode="json", by_alias=True)
+        """The spec as plain JSON values, in a fixed order.
+
+        A setting that came later is left out while it has its default: the runs from before it
+        keep their ids and their bytes.
+        """
+        settings = self.model_dump(mode="json", by_alias=True)
+        later = {"context": "window"}
+        return {key: x for key, x in settings.items() if key not in later or x != later[key]}
 
     def run_id(self) -> str:
         """Readable prefix and a hash of the whole spec: the same command finds its run."""

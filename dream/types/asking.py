@@ -90,7 +90,8 @@ class Snapshot:
         now_ns: close time of the newest bar.
         minute, day: the same moment by the trading clock (see Bars).
         window: (k, 6) float64 copy: open, high, low, close, volume, spread; newest last; prices in
-            quote currency.
+            quote currency. The last 20 bars; where the run's context is `day`, every bar of the
+            trading day so far and the 20 before it.
         window_close_ns: (k,) int64 copy, the close times of the rows.
         closed_at_minute: (k,) int16 copy, trading-clock minutes of the rows.
         indicators: of completed periods. board: a row for each strategy, in board order.
@@ -159,6 +160,8 @@ class Question:
         user: the prompt sent, None for deciders without one. sha256: hash of the whole request.
         ask: the snapshot, for deciders on this machine; never written or sent.
         shown: the recalled episodes, likewise.
+        cuts: rising character offsets at which user is sent in blocks; what stands before the last
+            of them is expected to begin the next question too.
     """
 
     seq: int
@@ -167,6 +170,7 @@ class Question:
     sha256: str
     ask: Snapshot
     shown: tuple[Shown, ...] = ()
+    cuts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dream.types.arrays import F8, I4
+    from dream.types.asking import Usage
     from dream.types.trading import Trade
 
 
@@ -26,6 +27,10 @@ class RunTable:
         equity: (n,) float64 at the walked bars' closes. day: (n,) int32 trading-day numbers.
         recalled, injected: episodes shown, and those of them that balance put in; totals.
         cost_usd: of the replies; None where a price is not known.
+        tokens: of the replies, None for a class that no server counted.
+        prefix_bytes: shortest beginning that questions to a model had in common, in UTF-8, the
+            system prompt included; None without a model.
+        silent: most replies in a row, within the life of a cache entry, without a cached token.
         ended: decisions, end_of_data or ruin.
     """
 
@@ -51,5 +56,8 @@ class RunTable:
     injected: int
     cost_usd: float | None
     replies: int
+    tokens: Usage
+    prefix_bytes: int | None
+    silent: int
     ended: str
     digest: str

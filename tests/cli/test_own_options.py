@@ -17,7 +17,7 @@ OWN = {
     "terms.equity": "--equity", "terms.risk": "--risk", "terms.spread": "--spread",
     "terms.slippage": "--slippage", "terms.commission": "--commission", "terms.swap": "--swap",
     "terms.intrabar": "--intrabar", "terms.buy_only": "--shorts", "terms.autonomy": "--autonomy",
-    "terms.max_gap_ns": "--max-gap",
+    "terms.max_gap_ns": "--max-gap", "context": "--context", "prompt": "--prompt",
 }  # fmt: skip
 
 

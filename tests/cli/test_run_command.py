@@ -132,6 +132,8 @@ def test_every_option_has_its_effect(dream, bars_path):
         (("--memory", "similarity"), {"memory": "similarity"}),
         (("--ask", "every:2"), {"ask": "every:2"}),
         (("--manage",), {"manage": True}),
+        (("--context", "day"), {"context": "day"}),
+        (("--prompt", "mine:P"), {"prompt": "mine:P"}),
         (("--strategies", "PullbackEntry,VolBreakout"),
          {"strategies": ["PullbackEntry", "VolBreakout"]}),
         (("--autonomy", "filter"), {"terms.autonomy": "filter"}),

@@ -54,7 +54,8 @@ TEXT, WHOLE, NUMBER = ("a text in quotes", ["a text"]), ("a whole number", ["a w
 TRUTH, LIST = ("true or false", ["a truth value"]), ("a list of texts", ["a list of texts"])
 SETTINGS = {
     "model": TEXT, "decisions": WHOLE, "bars": TEXT, "from": TEXT, "to": TEXT, "memory": TEXT,
-    "ask": TEXT, "manage": TRUTH, "strategies": TEXT, "autonomy": TEXT, "shorts": TRUTH,
+    "ask": TEXT, "manage": TRUTH, "context": TEXT, "prompt": TEXT, "strategies": TEXT,
+    "autonomy": TEXT, "shorts": TRUTH,
     "equity": NUMBER, "risk": NUMBER, "spread": NUMBER, "slippage": NUMBER, "commission": NUMBER,
     "swap": NUMBER, "intrabar": TEXT, "max-gap": NUMBER, "set": LIST, "seed": WHOLE,
     "on-error": TEXT, "base-url": TEXT, "budget": NUMBER, "timeout": NUMBER, "sync": TEXT,

@@ -13,6 +13,7 @@ from dream.reports.metrics import (
     CostSums,
     RecallCounts,
     Summary,
+    TokenSums,
     max_drawdown,
     sharpe_daily,
 )
@@ -38,13 +39,15 @@ def test_a_run_prints_these_fields(bars_path, tmp_path):
 
 
 def test_the_parts_of_an_object_are_named():
-    for name, parts in (("costs", CostSums), ("recall", RecallCounts)):
+    for name, parts in (("costs", CostSums), ("recall", RecallCounts), ("tokens", TokenSums)):
         said = re.findall(r"\b\w+\b", rows()[name][1])
         assert set(parts.__annotations__) <= set(said)
 
 
 def test_null_is_said_where_it_can_be():
     can = {name for name, kind in Summary.__annotations__.items() if "None" in str(kind)}
+    assert any("None" in str(kind) for kind in TokenSums.__annotations__.values())
+    can.add("tokens")  # a part of it
     assert can == {name for name, (_, what) in rows().items() if "null" in what}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dream.reports.metrics import RunFacts
-from dream.types import Costs, Fill, RunTable, Terms, Trade
+from dream.types import Costs, Fill, RunTable, Terms, Trade, Usage
 
 FACTS = RunFacts(
     run_id="8f3c2a91d0",
@@ -74,6 +74,9 @@ TABLE = RunTable(
     injected=7,
     cost_usd=0.1234,
     replies=41,
+    tokens=Usage(8_000, 30_000, 2_000, 1_234, 0),
+    prefix_bytes=6_000,
+    silent=3,
     ended="decisions",
     digest="0" * 64,
 )

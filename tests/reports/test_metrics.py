@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dream.reports.metrics import (
+    cached_share,
     cost_sums,
     day_ends,
     max_drawdown,
@@ -21,7 +22,7 @@ from dream.reports.metrics import (
     summarise,
     win_rate,
 )
-from dream.types import Costs
+from dream.types import Costs, Usage
 from tests.reports.sample import FACTS, TABLE, trade
 
 money = st.floats(1.0, 1e6, allow_nan=False)
@@ -235,3 +236,18 @@ def test_every_summary_is_strict_json_and_its_money_adds_up(pnls: list[float]) -
     assert summary["net_pnl"] == pytest.approx(final - TABLE.start_equity, abs=1e-6)
     assert summary["gross_pnl"] == pytest.approx(summary["net_pnl"] + 2 * len(pnls), abs=1e-6)
     assert summary["final_equity_stop_first"] == summary["final_equity_target_first"] == final
+
+
+@pytest.mark.parametrize(
+    ("usage", "share"),
+    [
+        (Usage(), None),
+        (Usage(input_tokens=100, output_tokens=5), None),
+        (Usage(input_tokens=100, cache_read_tokens=0), 0.0),
+        (Usage(input_tokens=100, cache_read_tokens=300), 0.75),
+        (Usage(input_tokens=50, cache_read_tokens=300, cache_write_tokens=50), 0.75),
+        (Usage(cache_read_tokens=0), None),
+    ],
+)
+def test_the_cached_share_is_of_all_input(usage, share):
+    assert cached_share(usage) == share

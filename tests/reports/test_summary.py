@@ -10,6 +10,7 @@ from rich.console import Console
 
 from dream.reports.metrics import Summary, summarise
 from dream.reports.summary import print_summary
+from dream.types import Usage
 from tests.reports.sample import FACTS, TABLE, trade
 
 EXPECTED = """\
@@ -36,6 +37,7 @@ Terms      risk 0.25%, spread floor 0.3, slippage 0.05, commission 0, swap 0
 Ambiguous  1 exit bar: 10,060.00 USD if stops came first, 10,135.00 if targets
 Memory     asked 40 times, 120 episodes shown, 7 of them put in for balance
 Spent      0.1234 USD (0.18 with failed attempts), 41 replies, 1 min 02 s
+Tokens     8,000 in, 30,000 from cache (75%), 2,000 to cache, 1,234 out, 0 of it thinking
 
 Journal  runs/8f3c2a91d0/journal.jsonl
 Check    dream verify runs/8f3c2a91d0
@@ -78,7 +80,7 @@ def test_it_fits_a_screen() -> None:
         final_equity=11_121_103.0,
     )
     lines = printed(summarise(busy, FACTS)).splitlines()
-    assert len(lines) <= 35
+    assert len(lines) <= 37
     assert max(map(len, lines)) <= 80
 
 
@@ -166,3 +168,15 @@ def test_a_narrow_screen_wraps_figures_and_loses_none(width: int, trades: int) -
     assert "…" not in text
     assert f"{trades:,}:" in text
     assert "10,060.00" in text
+
+
+def test_tokens_are_shown_as_far_as_a_server_counted_them() -> None:
+    some = replace(TABLE, tokens=Usage(input_tokens=1_500, output_tokens=90))
+    text = printed(summarise(some, FACTS))
+    assert "\nTokens     1,500 in, 90 out\n" in text
+    assert "\nTokens" not in printed(summarise(replace(TABLE, tokens=Usage()), FACTS))
+
+
+def test_a_cache_that_did_nothing_is_told_below_the_figures() -> None:
+    told = printed(summarise(TABLE, replace(FACTS, cache_note="it caches none below 1,024")))
+    assert "\nCache: it caches none below 1,024.\n" in told

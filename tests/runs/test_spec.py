@@ -29,8 +29,8 @@ def test_what_a_bare_spec_says():
 CHANGES = {
     "bars": "other.parquet", "from": "2024-01-01", "to": "2025-01-01", "model": "never",
     "decisions": 7, "strategies": ["VolBreakout"], "params": {"VolBreakout": {"range_atr": 0.4}},
-    "ask": "setup", "manage": True, "memory": "none", "recall": {"k": 3}, "prompt": "v2",
-    "on_error": "hold", "seed": 1, "repeat": 1,
+    "ask": "setup", "manage": True, "context": "day", "memory": "none", "recall": {"k": 3},
+    "prompt": "v2", "on_error": "hold", "seed": 1, "repeat": 1,
     "instrument": {"lot_step": 0.01}, "terms": {"spread": 0.5},
 }  # fmt: skip
 
@@ -159,9 +159,8 @@ def test_a_key_that_is_none(key):
     known = str(caught.value).partition("known here: ")[2].partition(". Also")[0].split(", ")
     for name in known:
         if name and "<" not in name and "." not in name:
-            make_spec(
-                BASE, {name: {"ask": "bar", "on_error": "stop", "prompt": "v1"}.get(name, "1")}
-            )
+            words = {"ask": "bar", "on_error": "stop", "prompt": "v1", "context": "day"}
+            make_spec(BASE, {name: words.get(name, "1")})
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e999", "", "one", "0x10", "1,5"])
