@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dream.cli.settings import check_variables
+from dream.cli.settings import check_variables, keys_of, own_models
 from dream.cli.words import bar_file, many, runs_folder
 from dream.errors import InputError, SpecInvalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from dream.runs.assemble import Access
     from dream.runs.drive import Tally, Watch
     from dream.runs.spec import RunSpec
     from dream.types import Snapshot
@@ -171,19 +172,37 @@ def run(
     else:
         spec = spec.model_copy(update={"bars": str(_synthetic_bars())})
     from dream.runs.api import Options
-    from dream.runs.assemble import Access
 
     if sync not in ("each", "batch"):
         raise SpecInvalid(f"--sync takes each or batch, found {sync!r}")
-    access = Access(_keys(), base_url, time.sleep, time.time_ns, on_wait=_tell_wait)
+    access = _access(base_url)
     import_from_here()
     with _watching(spec.decisions, show=not (quiet or as_json)) as watch:
         options = Options(runs, sync, fresh, access, watch)
         _run(spec, options, as_json=as_json, synthetic=synthetic)
 
 
+def _access(base_url: str | None) -> Access:
+    from dream.runs.assemble import Access
+
+    own = own_models(Path())
+    return Access(
+        keys_of(own, os.environ),
+        base_url,
+        time.sleep,
+        time.time_ns,
+        on_wait=_tell_wait,
+        own=own,
+        on_note=_tell_note,
+    )
+
+
 def _tell_wait(wait_s: float, attempt: int, reason: str) -> None:
     typer.echo(f"attempt {attempt} failed ({reason}); asking again in {wait_s:.0f} s", err=True)
+
+
+def _tell_note(line: str) -> None:
+    typer.echo(f"note: {line}", err=True)
 
 
 def _run(spec: RunSpec, options: Any, *, as_json: bool, synthetic: bool) -> None:
@@ -247,13 +266,6 @@ def _pairs(texts: list[str], own: set[str]) -> dict[str, str]:
             raise SpecInvalid(f"--set {key} is given twice")
         pairs[key] = value
     return pairs
-
-
-def _keys() -> dict[str, str]:
-    from dream.llm.catalog import CATALOG
-
-    names = {entry.key_env for entry in CATALOG.values()}
-    return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 
 def _synthetic_bars() -> Path:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 TOOL: Final = "decide"
+SAMPLING: Final = ("temperature", "seed")
+"""Fields that Claude models refuse and other servers take; the SDK has no names for them."""
 _RESUME = "Nothing is lost: the same command goes on where this one stopped."
 _HOLD = (
     "With --on-error hold (on_error=hold in a spec), which makes it another run, a failed call is "
@@ -68,6 +70,9 @@ class MessageRequest:
             body["output_config"] = output
         if entry.thinking is not None:
             body["thinking"] = {"type": entry.thinking}
+        for name in SAMPLING:
+            if (value := getattr(entry, name)) is not None:
+                body[name] = value
         return body
 
     def as_bytes(self) -> bytes:
@@ -112,6 +117,7 @@ class CallFailed(Exception):  # noqa: N818 - one attempt, not yet the run
         again: whether it may succeed when it is repeated.
         retry_after_s: how long the server asks to wait, None where it does not say.
         cost_usd: 0 where the server refused, None where it may have answered and billed.
+        form: whether it may be the form of the request that the server does not take.
     """
 
     def __init__(
@@ -121,11 +127,25 @@ class CallFailed(Exception):  # noqa: N818 - one attempt, not yet the run
         again: bool = True,
         retry_after_s: float | None = None,
         cost_usd: float | None = None,
+        form: bool = False,
     ) -> None:
         super().__init__(message)
+        self.form = form
         self.again = again
         self.retry_after_s = retry_after_s
         self.cost_usd = cost_usd
+
+
+class FormRefused(ModelUnavailable):
+    """The endpoint does not take the request, which may lie in how it forces the answer.
+
+    Attributes:
+        reason: what the endpoint said, without what is to be done.
+    """
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class Transport(Protocol):
@@ -218,7 +238,10 @@ class Client:
                 return self._try(request, attempt)
             except CallFailed as failure:
                 if not failure.again:
-                    raise ModelUnavailable(f"{request.entry.id}: {failure}. {_RESUME}") from None
+                    said = f"{request.entry.id}: {failure}. {_RESUME}"
+                    if failure.form:
+                        raise FormRefused(said, str(failure)) from None
+                    raise ModelUnavailable(said) from None
                 spent_usd = _sum(spent_usd, failure.cost_usd)
                 gone_s = (self._now_ns() - started_ns) / 1e9
                 wait_s = patience.wait_s(attempt, failure.retry_after_s)

@@ -126,7 +126,7 @@ def run(
     options = Options() if options is None else options
     handed.expect("spec", spec, RunSpec, "what make_spec returns")
     runs = _checked(options)
-    spec = handed.named(spec, decider, memory_recall_fn)
+    spec = handed.named(spec, decider, memory_recall_fn, options.access.own)
     parts = assemble.assemble(spec, memory_recall_fn)
     parts.hashes.update(handed.content_hashes(decider, memory_recall_fn))
     told = tuple(dict.fromkeys((*parts.notes, *state.notes(decider))))

@@ -15,6 +15,7 @@ from dream.bars import clocks, content_hash, store
 from dream.errors import BarsInvalid, InputError, SpecInvalid
 from dream.files import read_bounded
 from dream.llm import catalog
+from dream.llm.keycommand import key_of
 from dream.llm.scripted import MAX_SCRIPT, Never, Random, Rules, Scripted, load_script
 from dream.runs import plugins, sources, state
 
@@ -46,6 +47,8 @@ class Access:
         keys: environment variable to key. base_url: endpoint instead of the catalogue's.
         sleep, now_ns: the edge's clock.
         on_wait: told of every wait before another attempt: seconds, attempt, reason.
+        own: models and endpoints of the user's own.
+        on_note: told what the user should know while it runs, in one line.
     """
 
     keys: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
@@ -53,6 +56,8 @@ class Access:
     sleep: Callable[[float], None] | None = None
     now_ns: Callable[[], int] | None = None
     on_wait: Callable[[float, int, str], None] = lambda _seconds, _attempt, _reason: None
+    own: catalog.Own = catalog.NONE_OWN
+    on_note: Callable[[str], None] = lambda _line: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,24 +79,30 @@ class Parts:
     notes: tuple[str, ...] = ()
 
 
-def resolve_model(name: str) -> str:
+def resolve_model(
+    name: str, own: catalog.Own = catalog.NONE_OWN
+) -> tuple[str, catalog.Profile | None]:
     """The name that goes into a spec: an exact id for an alias, a full path for a script.
+
+    With it the profile of a model that has no row in the catalogue, None for all others.
 
     Raises:
         SpecInvalid: nothing has that name.
     """
     if name in ("rules", "never") or _RANDOM.fullmatch(name):
-        return name
+        return name, None
     kind, _, rest = name.partition(":")
     if kind == "random":
         raise SpecInvalid(f"--model {name}: random:P takes a probability from 0 to 1")
     if kind == "scripted":
         if not rest:
             raise SpecInvalid("--model scripted:FILE needs a file with one answer a line")
-        return f"scripted:{os.path.abspath(rest)}"  # noqa: PTH100 - resolve() would follow links
+        path = os.path.abspath(rest)  # noqa: PTH100 - resolve() would follow links
+        return f"scripted:{path}", None
     if rest and _OWN_DECIDER.fullmatch(name):
-        return name
-    return catalog.resolve(name).id
+        return name, None
+    entry = catalog.resolve(name, own)
+    return (entry.id, None) if catalog.is_row(entry) else (entry.alias, entry.profile())
 
 
 def assemble(
@@ -182,8 +193,10 @@ def is_foreign(name: str) -> bool:
 
 
 def is_model(name: str) -> bool:
-    """Whether the spec's model is one of the catalogue."""
-    return ":" not in name and name not in ("rules", "never")
+    """Whether the spec's model is asked over the network. Its name may have a colon: ollama/a:1."""
+    kind = name.partition(":")[0]
+    here = kind in ("random", "scripted") or name in ("rules", "never")
+    return not here and not is_foreign(name)
 
 
 def computed(spec: RunSpec) -> Decider | None:
@@ -216,11 +229,12 @@ def live_decider(parts: Parts, access: Access, attempts: Attempts, held: ExitSta
             f"model {spec.model}: nothing says how it is reached; give "
             "Options(access=Access(keys, None, time.sleep, time.time_ns)), or a decider"
         )
-    entry = catalog.resolve(spec.model)
+    entry = catalog.resolve(spec.model, access.own)
     transport = AnthropicTransport(
-        key=access.keys.get(entry.key_env),
-        key_env=entry.key_env,
+        key=key_of(entry, access.keys),
+        key_env=entry.key_name,
         base_url=entry.base_url if access.base_url is None else access.base_url,
+        key_header=entry.key_header,
     )
     held.callback(transport.close)
     client = Client(
@@ -231,7 +245,7 @@ def live_decider(parts: Parts, access: Access, attempts: Attempts, held: ExitSta
         attempts=attempts,
         patience=Patience(on_wait=access.on_wait),
     )
-    return _model_decider(parts, client)
+    return _model_decider(parts, entry, client, access.on_note)
 
 
 def endpoint(spec: RunSpec, access: Access) -> str | None:
@@ -240,7 +254,7 @@ def endpoint(spec: RunSpec, access: Access) -> str | None:
         return None
     from dream.llm.endpoint import host_of  # noqa: PLC0415 - only for models
 
-    entry = catalog.resolve(spec.model)
+    entry = catalog.resolve(spec.model, access.own)
     return host_of(entry.base_url if access.base_url is None else access.base_url)
 
 
@@ -252,7 +266,9 @@ def replay_decider(parts: Parts) -> AnyDecider:
     """
     name = parts.spec.model
     if is_model(name):
-        return _model_decider(parts, None)
+        profile = parts.spec.profile
+        entry = catalog.resolve(name) if profile is None else catalog.recorded(name, profile)
+        return _model_decider(parts, entry, None)
     if name.startswith(f"{GIVEN}:"):
         raise InputError(
             f"this run was given a decider object ({name}) in Python, whose decisions are computed "
@@ -261,7 +277,12 @@ def replay_decider(parts: Parts) -> AnyDecider:
     return computed(parts.spec) or Scripted((), name)
 
 
-def _model_decider(parts: Parts, client: Any) -> AskingDecider:
+def _model_decider(
+    parts: Parts,
+    entry: catalog.Entry,
+    client: Any,
+    tell: Callable[[str], None] = lambda _line: None,
+) -> AskingDecider:
     from dream.llm.decider import ModelDecider  # noqa: PLC0415 - only for models
     from dream.llm.prompt_settings import PromptSettings  # noqa: PLC0415
 
@@ -272,7 +293,7 @@ def _model_decider(parts: Parts, client: Any) -> AskingDecider:
         spec.instrument,
         spec.prompt,
     )
-    return cast("AskingDecider", ModelDecider(catalog.resolve(spec.model), client, settings))
+    return cast("AskingDecider", ModelDecider(entry, client, settings, tell))
 
 
 def _description(function: Callable[..., Any]) -> str:

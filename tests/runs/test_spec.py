@@ -30,7 +30,7 @@ CHANGES = {
     "bars": "other.parquet", "from": "2024-01-01", "to": "2025-01-01", "model": "never",
     "decisions": 7, "strategies": ["VolBreakout"], "params": {"VolBreakout": {"range_atr": 0.4}},
     "ask": "setup", "manage": True, "memory": "none", "recall": {"k": 3}, "prompt": "v2",
-    "on_error": "hold", "seed": 1, "repeat": 1,
+    "on_error": "hold", "seed": 1, "repeat": 1, "profile": {"id": "a", "answer": "text"},
     "instrument": {"lot_step": 0.01}, "terms": {"spread": 0.5},
 }  # fmt: skip
 
