@@ -91,7 +91,13 @@ def _ended(process: subprocess.Popen[bytes], limit_s: float) -> tuple[bytes, int
     output = process.stdout
     assert output is not None, "it was started with a pipe"
     read: SimpleQueue[bytes] = SimpleQueue()
-    Thread(target=lambda: read.put(output.read(MAX_OUTPUT + 1)), daemon=True).start()
+
+    def work() -> None:
+        with output:
+            data = output.read(MAX_OUTPUT + 1)
+        read.put(data)
+
+    Thread(target=work, name="dream-key", daemon=True).start()
     data = read.get(timeout=limit_s)
     if len(data) > MAX_OUTPUT:
         return data, 0
