@@ -92,8 +92,8 @@ def show(*, as_json: bool) -> None:
 
 def _row(entry: Entry, now_ns: int, source: str | None) -> dict[str, Any]:
     rates = _rates(entry, now_ns)
-    if entry.rates is not None:
-        source = f"dream.toml, {entry.rates.date or 'not dated'}"
+    if entry.prices is not None:
+        source = f"dream.toml, {entry.prices.date or 'not dated'}"
     present = bool(os.environ.get(entry.key_env)) if entry.key_env else None
     return {
         "alias": entry.alias,

@@ -26,7 +26,7 @@ BEARER: Final = "authorization"
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
+class Prices:
     """Prices by hand, USD per million tokens; what is not given costs as much as input.
 
     Attributes:
@@ -75,7 +75,7 @@ class Entry:
         fallback: how the answer is forced where an endpoint refuses the form, see `ModelDecider`.
         temperature, seed: of sampling, None leaves them out; Claude models take neither.
         price_id: what the price table calls this id, None for the id itself.
-        rates: prices by hand, which win over the table.
+        prices: by hand, which win over the table.
         key_command: prints the key; run instead of reading key_env.
         key_header: authorization (a bearer token) or x-api-key.
         note: what whoever chooses it should know.
@@ -98,7 +98,7 @@ class Entry:
     temperature: float | None = None
     seed: int | None = None
     price_id: str | None = None
-    rates: Rates | None = None
+    prices: Prices | None = None
     key_command: tuple[str, ...] = ()
     key_header: str = BEARER
     note: str = ""
@@ -307,8 +307,8 @@ def price(entry: Entry, usage: Usage, at_ns: int) -> float | None:
     """
     if usage.input_tokens is None or usage.output_tokens is None:
         return None
-    if entry.rates is not None:
-        return entry.rates.cost_usd(usage)
+    if entry.prices is not None:
+        return entry.prices.cost_usd(usage)
     from datetime import UTC, datetime  # noqa: PLC0415 - the price table wants one
 
     from genai_prices import Usage as Counted  # noqa: PLC0415 - a third of a second

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from dream.errors import InputError
 from dream.llm import catalog
-from dream.llm.catalog import CATALOG, COMPUTED, ENDPOINTS, SERVERS, Endpoint, Entry, Own, Rates
+from dream.llm.catalog import CATALOG, COMPUTED, ENDPOINTS, SERVERS, Endpoint, Entry, Own, Prices
 from dream.llm.endpoint import host_of
 from dream.llm.profile import MAX_TOKENS, Answer, Cache, Effort, Thinking
 
@@ -175,7 +175,7 @@ def _entry(
         temperature=given.temperature,
         seed=given.seed,
         price_id=same.price_id if same else None,
-        rates=_rates(given.price),
+        prices=_prices(given.price),
         **catalog.fields_of(at),
     )
     if same is not None and given.cutoff is None:  # exactly the same model, asked otherwise
@@ -199,7 +199,7 @@ def _over(
         _, at = _place(given.endpoint, where, endpoints)
         changes = catalog.fields_of(at) | changes
     if given.price is not None:
-        changes["rates"] = _rates(given.price)
+        changes["prices"] = _prices(given.price)
     if given.cutoff is not None:
         source = given.cutoff_source or "as dream.toml says"
         changes |= {"cutoff": given.cutoff, "cutoff_source": source}
@@ -228,8 +228,8 @@ def _url(given: str, where: str) -> str:
     return given
 
 
-def _rates(price: _Price | None) -> Rates | None:
-    return None if price is None else Rates(**price.model_dump())
+def _prices(price: _Price | None) -> Prices | None:
+    return None if price is None else Prices(**price.model_dump())
 
 
 def _validated(kind: type[_Table], table: dict[str, Any], where: str) -> _Table:

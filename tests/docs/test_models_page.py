@@ -68,7 +68,7 @@ def test_the_entries_of_the_page_can_be_used():
     assert list(own.models) == ["llama", "thinker", "sonnet"]
     assert own.models["llama"].key_command == ("pass", "show", "gpu")
     assert own.models["thinker"].cutoff == CATALOG["sonnet"].cutoff
-    assert own.models["sonnet"].rates.cache_write == 2.25
+    assert own.models["sonnet"].prices.cache_write == 2.25
 
 
 def test_every_key_of_an_entry_is_on_the_page():

@@ -12,7 +12,7 @@ from dream.llm.catalog import (
     ENDPOINTS,
     Endpoint,
     Own,
-    Rates,
+    Prices,
     ceiling,
     fields_of,
     is_row,
@@ -73,7 +73,7 @@ def test_the_rows_keep_to_what_each_model_accepts() -> None:
         assert entry.max_tokens <= 21_333, "above it the SDK refuses a call without streaming"
         assert entry.cutoff_source
         assert entry.fallback not in (None, entry.answer)
-        assert (entry.seed, entry.rates, entry.key_command) == (None, None, ())
+        assert (entry.seed, entry.prices, entry.key_command) == (None, None, ())
         if entry.provider in ENDPOINTS:
             assert fields_of(ENDPOINTS[entry.provider]).items() <= asdict(entry).items()
 
@@ -140,13 +140,13 @@ def test_the_ceiling_is_a_written_token_a_byte_and_a_full_answer() -> None:
 
 def test_prices_by_hand_win_and_a_cache_that_has_none_costs_as_input() -> None:
     usage = Usage(400, 1_000, 200, 150, 60)
-    entry = replace(resolve("sonnet"), rates=Rates(1.0, 2.0))
+    entry = replace(resolve("sonnet"), prices=Prices(1.0, 2.0))
     assert price(entry, usage, NOV_28_2026_NS) == pytest.approx((1_600 * 1 + 150 * 2) / 1e6)
-    entry = replace(entry, rates=Rates(1.0, 2.0, cache_read=0.1, cache_write=3.0))
+    entry = replace(entry, prices=Prices(1.0, 2.0, cache_read=0.1, cache_write=3.0))
     expected = (400 * 1 + 1_000 * 0.1 + 200 * 3 + 150 * 2) / 1e6
     assert price(entry, usage, NOV_28_2026_NS) == pytest.approx(expected)
     assert ceiling(entry, 1_000, 0) == pytest.approx((1_000 * 3 + 2_048 * 2) / 1e6)
-    cheap = replace(entry, rates=Rates(1.0, 2.0, cache_write=0.0))
+    cheap = replace(entry, prices=Prices(1.0, 2.0, cache_write=0.0))
     assert ceiling(cheap, 1_000, 0) == pytest.approx((1_000 * 1 + 2_048 * 2) / 1e6)
     assert price(entry, Usage(input_tokens=10), 0) is None, "counts that are missing stay so"
 

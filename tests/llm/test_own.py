@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dream.errors import InputError
-from dream.llm.catalog import CATALOG, Own, Rates, is_row, resolve
+from dream.llm.catalog import CATALOG, Own, Prices, is_row, resolve
 from dream.llm.own import own_models
 
 LLAMA: dict[str, Any] = {"id": "llama3.2:3b", "endpoint": "ollama", "answer": "text"}
@@ -33,7 +33,7 @@ def test_an_entry_has_what_it_says_and_what_its_endpoint_has() -> None:
         "authorization",
     )
     assert (entry.temperature, entry.seed, entry.max_tokens) == (0.0, 7, 100)
-    assert entry.rates == Rates(1.0, 2.5)
+    assert entry.prices == Prices(1.0, 2.5)
     assert (entry.cutoff, entry.cutoff_source) == ("2025-09", "as dream.toml says")
     assert (entry.cache, entry.cache_min_tokens, is_row(entry)) == ("automatic", 64, False)
 
@@ -60,7 +60,7 @@ def test_a_known_server_may_stand_elsewhere() -> None:
 def test_a_row_of_the_catalogue_may_have_another_price_and_nothing_that_is_sent() -> None:
     priced = own(sonnet={"price": {"input": 1, "output": 2}, "cutoff": "2026-07"})
     row = resolve("claude-sonnet-5-5", priced)
-    assert (row.rates, row.cutoff) == (Rates(1.0, 2.0), "2026-07")
+    assert (row.prices, row.cutoff) == (Prices(1.0, 2.0), "2026-07")
     assert row.profile() == CATALOG["sonnet"].profile()
     for key, value in {"id": "claude-sonnet-5-6", "effort": "high", "max_tokens": 9}.items():
         with pytest.raises(InputError, match=f"cannot change {key}: sonnet is a row"):
