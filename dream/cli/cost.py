@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dream.cli.settings import own_models
 from dream.cli.words import many, printable, run_folder
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def cost(
     """
     from dream.runs.costs import cost_of
 
-    runs = [cost_of(run_folder(folder)) for folder in folders]
+    own = own_models(Path())
+    runs = [cost_of(run_folder(folder), own) for folder in folders]
     spent_usd = math.fsum(run.spent_usd for run in runs)
     if as_json:
         typer.echo(json.dumps({"runs": [_record(r) for r in runs], "spent_usd": spent_usd}))

@@ -97,6 +97,10 @@ def _tell_estimate(lines: Lines, name: str, estimate: Estimate) -> None:
     lines.tell(f"{name}: {estimate.told()}")
 
 
+def _tell_note(lines: Lines, name: str, note: str) -> None:
+    lines.tell(f"{name}: {note}")
+
+
 def told(outcome: Outcome) -> str:
     """What became of a run, in one line."""
     if outcome.error is not None:

@@ -111,7 +111,7 @@ def run(
         carry_out(repeated(given), given)
         return
     spec = spec_of(given)
-    access = access_of(given, on_wait=_tell_wait, on_estimate=_tell_estimate)
+    access = access_of(given, _tell_wait, _tell_estimate, _tell_note)
     from dream.runs.api import Options
 
     with watching(spec.decisions, access.budget, show=not (quiet or as_json)) as watch:
@@ -125,6 +125,10 @@ def _tell_wait(wait_s: float, attempt: int, reason: str) -> None:
 
 def _tell_estimate(estimate: Estimate) -> None:
     typer.echo(estimate.told(), err=True)
+
+
+def _tell_note(line: str) -> None:
+    typer.echo(f"note: {line}", err=True)
 
 
 def _run(spec: RunSpec, options: Any, *, as_json: bool, synthetic: bool) -> None:

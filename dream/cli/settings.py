@@ -13,9 +13,13 @@ from dream.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from dream.llm.catalog import Own
+
 FILE: Final = "dream.toml"
 PREFIX: Final = "DREAM"
 """DREAM_MODEL, DREAM_BARS, ... stand for the options of `dream run`."""
+OF_MODELS: Final = ("models", "endpoints")
+"""Tables of dream.toml that hold no options, see `own_models`."""
 TYPED_ONLY: Final = {
     "fresh": "every equal command would start another run and pay for it again; type --fresh"
 }
@@ -51,8 +55,11 @@ def defaults(folder: Path, commands: Mapping[str, Callable[..., None]]) -> dict[
         return {}
     out: dict[str, dict[str, Any]] = {}
     for command, table in tables(path).items():
+        if command in OF_MODELS:
+            continue
         if command not in commands or not isinstance(table, dict):
-            known = ", ".join(f"[{name}]" for name in commands)
+            names = (*commands, *(f"{kind}.NAME" for kind in OF_MODELS))
+            known = ", ".join(f"[{name}]" for name in names)
             raise InputError(f"{path}: {command!r} is no table of it; there are: {known}")
         out[command] = options_in(table, commands[command], f"{path}: [{command}]")
     return out
@@ -91,6 +98,31 @@ def options_in(
             raise InputError(f"{where} {key}: expected a list of values, found {_as_toml(value)}")
         given[option] = [_checked(item, types[option], f"{where} {key}") for item in value]
     return given
+
+
+def own_models(folder: Path) -> Own:
+    """The models and endpoints of dream.toml; none without the file.
+
+    Raises:
+        InputError: unreadable, or a table, key or value that cannot be used.
+    """
+    from dream.llm.catalog import Own
+    from dream.llm.own import own_models as checked
+
+    path = folder / FILE
+    found = tables(path) if os.path.lexists(path) else {}
+    if not any(kind in found for kind in OF_MODELS):
+        return Own()
+    return checked(found.get("models", {}), found.get("endpoints", {}), str(path))
+
+
+def keys_of(own: Own, environ: Mapping[str, str]) -> dict[str, str]:
+    """The keys that the environment has of those that a model may need, by variable."""
+    from dream.llm.catalog import CATALOG, ENDPOINTS
+
+    rows = (*CATALOG.values(), *ENDPOINTS.values(), *own.models.values(), *own.endpoints.values())
+    names = {row.key_env for row in rows if row.key_env is not None}
+    return {name: environ[name] for name in sorted(names) if environ.get(name)}
 
 
 def check_lengths(arguments: Iterable[str], environ: Mapping[str, str]) -> None:

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dream.cli.settings import keys_of, own_models
 from dream.cli.words import bar_file, runs_folder
 from dream.errors import InputError, SpecInvalid
 
@@ -66,8 +67,9 @@ def access_of(
     given: Mapping[str, Any],
     on_wait: Callable[[float, int, str], None],
     on_estimate: Callable[[Estimate], None],
+    on_note: Callable[[str], None],
 ) -> Access:
-    """How a model is reached, by the same options, and who hears of waits and of estimates.
+    """How a model is reached, by the same options, and who hears of waits, estimates and notes.
 
     Raises:
         SpecInvalid: the budget or the timeout cannot be.
@@ -79,8 +81,9 @@ def access_of(
         raise SpecInvalid(
             f"--timeout takes seconds above 0, at most {LONGEST_CALL_S:g}, found {timeout:g}"
         )
+    own = own_models(Path())
     return Access(
-        _keys(),
+        keys_of(own, os.environ),
         given["base_url"],
         time.sleep,
         time.time_ns,
@@ -88,6 +91,8 @@ def access_of(
         budget_of(given),
         timeout,
         on_estimate,
+        own=own,
+        on_note=on_note,
     )
 
 
@@ -122,13 +127,6 @@ def _pairs(texts: list[str], own: set[str]) -> dict[str, str]:
             raise SpecInvalid(f"--set {key} is given twice")
         pairs[key] = value
     return pairs
-
-
-def _keys() -> dict[str, str]:
-    from dream.llm.catalog import CATALOG
-
-    names = {entry.key_env for entry in CATALOG.values()}
-    return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 
 def _synthetic_bars() -> Path:

@@ -16,7 +16,8 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
-from dream.llm.client import CallFailed
+from dream.llm.catalog import BEARER
+from dream.llm.client import SAMPLING, CallFailed
 from dream.llm.endpoint import check_key, host_of
 from dream.llm.message import read_message, whole_body
 from dream.llm.redact import redactor
@@ -47,6 +48,13 @@ _ADVICE: Final = {
     404: "The endpoint does not know this model: check the model and the base URL",
     413: "The prompt is longer than the endpoint takes",
 }
+_KEYLESS: Final = (
+    "No key was sent: name the variable that holds it with key_env in dream.toml, under "
+    "[endpoints.NAME]"
+)
+_FORM_STATUS: Final = (400, 422)
+_NO_KEY: Final = "none"
+"""The SDK wants a key in any case; it is not sent."""
 _HEADERS: Final = (
     "host", "accept", "connection", "content-type", "content-length", "user-agent",
     "anthropic-version",
@@ -59,10 +67,11 @@ class AnthropicTransport:
     """One endpoint that speaks the Messages API.
 
     Args:
-        key: sent as a bearer token, and never shown.
-        key_env: name of the variable that it came from, for messages.
+        key: sent in one header, and never shown.
+        key_env: where it came from, for messages; None where the endpoint takes none.
         base_url: the endpoint.
         limit_s: an attempt that takes longer has failed, whatever the server is doing.
+        key_header: authorization, which makes it a bearer token, or x-api-key.
 
     Raises:
         ModelUnavailable: there is no key, or it cannot be one.
@@ -70,10 +79,17 @@ class AnthropicTransport:
     """
 
     def __init__(
-        self, *, key: str | None, key_env: str, base_url: str, limit_s: float = 120.0
+        self,
+        *,
+        key: str | None,
+        key_env: str | None,
+        base_url: str,
+        limit_s: float = 120.0,
+        key_header: str = BEARER,
     ) -> None:
         self._host = host_of(base_url)
-        self._key = check_key(key, key_env, self._host)
+        self._key = "" if key_env is None else check_key(key, key_env, self._host)
+        self._key_header = key_header
         self._clean = redactor(self._key)
         self._key_env = key_env
         self._base_url = base_url
@@ -114,7 +130,7 @@ class AnthropicTransport:
             logging.getLogger(name).setLevel(logging.WARNING)
         try:
             return anthropic.Anthropic(
-                api_key=self._key,
+                api_key=self._key or _NO_KEY,
                 base_url=self._base_url,
                 timeout=self._limit_s,
                 max_retries=0,
@@ -135,7 +151,9 @@ class AnthropicTransport:
             if name not in _HEADERS and not name.startswith("x-stainless-"):
                 del request.headers[name]
         request.headers["accept-encoding"] = "identity"
-        request.headers["authorization"] = f"Bearer {self._key}"
+        if self._key:
+            bearer = "Bearer " if self._key_header == BEARER else ""
+            request.headers[self._key_header] = f"{bearer}{self._key}"
 
     def _failed(self, error: Exception) -> CallFailed:
         """What the client is told of an error, whatever its class."""
@@ -165,10 +183,14 @@ class AnthropicTransport:
         again = status in _PASSING_STATUS or status >= 500
         if not again:
             advice = _ADVICE.get(status, "It would answer the same again")
+            if self._key_env is None and "{key_env}" in advice:
+                advice = _KEYLESS
             what = f"{what}. {advice.format(key_env=self._key_env)}"
         wait_s = _seconds(error.response.headers.get("retry-after"))
-        busy = status in _BUSY_STATUS
-        return CallFailed(what, again=again, retry_after_s=wait_s, cost_usd=0.0, busy=busy)
+        busy, form = status in _BUSY_STATUS, status in _FORM_STATUS
+        return CallFailed(
+            what, again=again, retry_after_s=wait_s, cost_usd=0.0, busy=busy, form=form
+        )
 
     def _told(self, said: object) -> str:
         """What a server or a socket said: one line, not long, without a key or a password."""
@@ -207,7 +229,9 @@ class _LimitPassed(Exception):  # noqa: N818 - its own, because sockets raise Ti
 
 
 def _post(client: anthropic.Anthropic, body: dict[str, Any]) -> bytes:
-    return client.messages.with_raw_response.create(**body).read()
+    named = {name: value for name, value in body.items() if name not in SAMPLING}
+    extra = {name: value for name, value in body.items() if name in SAMPLING}
+    return client.messages.with_raw_response.create(**named, extra_body=extra or None).read()
 
 
 def _within(limit_s: float, call: Callable[[], bytes]) -> bytes:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 TOOL: Final = "decide"
+SAMPLING: Final = ("temperature", "seed")
+"""Fields that Claude models refuse and other servers take; the SDK has no names for them."""
 _RESUME = "Nothing is lost: the same command goes on where this one stopped."
 _HOLD = (
     "With --on-error hold (on_error=hold in a spec), which makes it another run, a failed call is "
@@ -69,6 +71,9 @@ class MessageRequest:
             body["output_config"] = output
         if entry.thinking is not None:
             body["thinking"] = {"type": entry.thinking}
+        for name in SAMPLING:
+            if (value := getattr(entry, name)) is not None:
+                body[name] = value
         return body
 
     def content(self, user: str, cuts: Sequence[int] = ()) -> str | list[dict[str, Any]]:
@@ -116,10 +121,11 @@ class CallFailed(Exception):  # noqa: N818 - one attempt, not yet the run
     """An attempt failed.
 
     Attributes:
-        again: whether it may succeed when it is repeated. once: repeated once and no more.
+        again: whether it may succeed when it is repeated.
         retry_after_s: how long the server asks to wait, None where it does not say.
         cost_usd: 0 where the server refused, None where it may have answered and billed.
         busy: whether it was refused because there were too many.
+        form: whether it may be the form of the request that the server does not take.
     """
 
     def __init__(
@@ -130,14 +136,30 @@ class CallFailed(Exception):  # noqa: N818 - one attempt, not yet the run
         retry_after_s: float | None = None,
         cost_usd: float | None = None,
         busy: bool = False,
-        once: bool = False,
+        form: bool = False,
     ) -> None:
         super().__init__(message)
+        self.form = form
         self.again = again
         self.retry_after_s = retry_after_s
         self.cost_usd = cost_usd
         self.busy = busy
-        self.once = once
+
+
+class OtherModel(CallFailed):
+    """Another model answered: it may have stepped in for a moment, so it is asked past once."""
+
+
+class FormRefused(ModelUnavailable):
+    """The endpoint does not take the request, which may lie in how it forces the answer.
+
+    Attributes:
+        reason: what the endpoint said, without what is to be done.
+    """
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class Transport(Protocol):
@@ -229,9 +251,12 @@ class Client:
             try:
                 return self._try(request, attempt)
             except CallFailed as failure:
-                if not failure.again or (failure.once and warned):
-                    raise ModelUnavailable(f"{request.entry.id}: {failure}. {_RESUME}") from None
-                warned |= failure.once
+                if not failure.again or (warned and isinstance(failure, OtherModel)):
+                    said = f"{request.entry.id}: {failure}. {_RESUME}"
+                    if failure.form:
+                        raise FormRefused(said, str(failure)) from None
+                    raise ModelUnavailable(said) from None
+                warned |= isinstance(failure, OtherModel)
                 spent_usd = _sum(spent_usd, failure.cost_usd)
                 gone_s = (self._now_ns() - started_ns) / 1e9
                 wait_s = patience.wait_s(attempt, failure.retry_after_s)
@@ -288,18 +313,17 @@ def check(entry: catalog.Entry, reply: Reply, cost_usd: float | None = None) -> 
         cost_usd: of it, by the prices of the model that was asked; it is billed all the same.
 
     Raises:
-        CallFailed: it is to be asked again, once only where another model answered.
+        OtherModel: another model answered. CallFailed: it is not whole.
     """
     answered = reply.model or "nobody"
     if answered != entry.id and not re.fullmatch(re.escape(entry.id) + r"-[0-9]{8}", answered):
         answered = " ".join(answered.split())
         if len(answered) > _MAX_NAME:
             answered = answered[:_MAX_NAME] + "..."
-        raise CallFailed(
+        raise OtherModel(
             f"asked {entry.id}, but {answered} answered: the endpoint puts another model in its "
             f"place. Check the base URL",
             cost_usd=cost_usd,
-            once=True,
         )
     if reply.stop_reason is None:
         raise CallFailed(

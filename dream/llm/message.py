@@ -108,10 +108,10 @@ def read_message(content: bytes, answer: str) -> Reply:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "the body"
         raise CallFailed(f"the answer is no message: {where}: {first['msg']}"[:300]) from None
-    if answer == "tool":
-        used = [b.input for b in message.content if b.type == "tool_use" and b.input is not None]
-        text = json.dumps(used[0]) if used else ""
-    else:
+    used = [b.input for b in message.content if b.type == "tool_use" and b.input is not None]
+    if answer == "tool" and used:
+        text = json.dumps(used[0])
+    else:  # a server that ignores the forced tool lets the model write
         text = "".join(b.text or "" for b in message.content if b.type == "text")
     return Reply(
         text=text,

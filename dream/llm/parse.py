@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from dream.llm import words
 from dream.types import Action, Decision, Status
 
 if TYPE_CHECKING:
@@ -86,19 +87,21 @@ def parse_answer(text: str, *, tolerant: bool = False) -> Decision:
         text: one JSON object with `action` and, optionally, `strategy`, `confidence`, `stop`,
             `target` and `reasoning`; nothing else in it. An unknown strategy or a SELL where shorts
             are not allowed is read as it stands: the engine refuses the order.
-        tolerant: also take an object with prose or a code fence around it: what lies between the
-            first opening and the last closing brace.
+        tolerant: read it as an answer that no server forced, by the rules of `dream.llm.words`.
 
     Raises:
         Unreadable: for every text that is not such an answer, and nothing else.
     """
     if tolerant:
-        text = text[max(text.find("{"), 0) : text.rfind("}") + 1] or text
+        if len(text) > MAX_TEXT:
+            raise _too_long(text)
+        text = words.plain_json(_object_in(text))
     found = load_json(text)
     if not isinstance(found, dict):
         raise Unreadable(f"expected one JSON object, found {_kind(found)}")
+    fields = cast("dict[str, Any]", found)
     try:
-        answer = _Answer.model_validate(found)
+        answer = _Answer.model_validate(words.plain_fields(fields) if tolerant else fields)
     except ValidationError as error:
         raise Unreadable(_explain(error)) from None
     if answer.action in ("BUY", "SELL") and not answer.strategy:
@@ -111,6 +114,13 @@ def parse_answer(text: str, *, tolerant: bool = False) -> Decision:
         target=answer.target,
         reasoning=bounded(well_formed(answer.reasoning)),
     )
+
+
+def _object_in(text: str) -> str:
+    found = words.last_object(text)
+    if found is None:
+        raise Unreadable(f"no complete JSON object outside of reasoning, found {_shown(text)}")
+    return found
 
 
 def read_reply(reply: Reply, *, tolerant: bool = False) -> Decision:
@@ -140,7 +150,7 @@ def load_json(text: str) -> Any:
         Unreadable: with the place of the first fault.
     """
     if len(text) > MAX_TEXT:
-        raise Unreadable(f"{len(text)} characters, at most {MAX_TEXT} are read")
+        raise _too_long(text)
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
     except json.JSONDecodeError:
@@ -150,6 +160,10 @@ def load_json(text: str) -> Any:
         raise Unreadable("not an answer: nested too deeply") from None
     except ValueError:  # what Python refuses to turn into an integer
         raise Unreadable("not an answer: a number of thousands of digits") from None
+
+
+def _too_long(text: str) -> Unreadable:
+    return Unreadable(f"{len(text)} characters, at most {MAX_TEXT} are read")
 
 
 def well_formed(text: str) -> str:

@@ -131,7 +131,7 @@ def run(
     options = Options() if options is None else options
     handed.expect("spec", spec, RunSpec, "what make_spec returns")
     runs = _checked(options)
-    spec = handed.named(spec, decider, memory_recall_fn)
+    spec = handed.named(spec, decider, memory_recall_fn, options.access.own)
     parts = assemble.assemble(spec, memory_recall_fn)
     parts.hashes.update(handed.content_hashes(decider, memory_recall_fn))
     told = tuple(dict.fromkeys((*parts.notes, *state.notes(decider))))
@@ -249,7 +249,8 @@ def _tell_estimate(parts: Parts, live: AnyDecider, journal: Journal, access: Acc
         return
     from dream.runs.estimate import estimate  # noqa: PLC0415 - only for models
 
-    entry, asking = catalog.resolve(parts.spec.model), cast("AskingDecider", live)
+    entry = catalog.resolve(parts.spec.model, access.own)
+    asking = cast("AskingDecider", live)
     access.on_estimate(estimate(entry, asking, _session(parts), journal.recorded, access.now_ns()))
 
 

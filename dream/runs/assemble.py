@@ -15,6 +15,7 @@ from dream.bars import clocks, content_hash, store
 from dream.errors import BarsInvalid, InputError, SpecInvalid
 from dream.files import read_bounded
 from dream.llm import caching, catalog
+from dream.llm.keycommand import key_of
 from dream.llm.scripted import MAX_SCRIPT, Never, Random, Rules, Scripted, load_script
 from dream.runs import plugins, sources, state, templates
 
@@ -53,6 +54,8 @@ class Access:
         limit_s: an attempt that takes longer has failed.
         on_estimate: told once, before the first call, what the calls will cost.
         limiters: shared by runs that ask at the same time; None for one run.
+        own: models and endpoints of the user's own.
+        on_note: told what the user should know while it runs, in one line.
     """
 
     keys: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
@@ -64,6 +67,8 @@ class Access:
     limit_s: float = 120.0
     on_estimate: Callable[[Estimate], None] | None = None
     limiters: Limiters | None = None
+    own: catalog.Own = catalog.NONE_OWN
+    on_note: Callable[[str], None] = lambda _line: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,24 +90,30 @@ class Parts:
     notes: tuple[str, ...] = ()
 
 
-def resolve_model(name: str) -> str:
+def resolve_model(
+    name: str, own: catalog.Own = catalog.NONE_OWN
+) -> tuple[str, catalog.Profile | None]:
     """The name that goes into a spec: an exact id for an alias, a full path for a script.
+
+    With it the profile of a model that has no row in the catalogue, None for all others.
 
     Raises:
         SpecInvalid: nothing has that name.
     """
     if name in ("rules", "never") or _RANDOM.fullmatch(name):
-        return name
+        return name, None
     kind, _, rest = name.partition(":")
     if kind == "random":
         raise SpecInvalid(f"--model {name}: random:P takes a probability from 0 to 1")
     if kind == "scripted":
         if not rest:
             raise SpecInvalid("--model scripted:FILE needs a file with one answer a line")
-        return f"scripted:{os.path.abspath(rest)}"  # noqa: PTH100 - resolve() would follow links
+        path = os.path.abspath(rest)  # noqa: PTH100 - resolve() would follow links
+        return f"scripted:{path}", None
     if rest and _OWN_DECIDER.fullmatch(name):
-        return name
-    return catalog.resolve(name).id
+        return name, None
+    entry = catalog.resolve(name, own)
+    return (entry.id, None) if catalog.is_row(entry) else (entry.alias, entry.profile())
 
 
 def assemble(
@@ -201,8 +212,10 @@ def own_prompt(spec: RunSpec) -> bool:
 
 
 def is_model(name: str) -> bool:
-    """Whether the spec's model is one of the catalogue."""
-    return ":" not in name and name not in ("rules", "never")
+    """Whether the spec's model is asked over the network. Its name may have a colon: ollama/a:1."""
+    kind = name.partition(":")[0]
+    here = kind in ("random", "scripted") or name in ("rules", "never")
+    return not here and not is_foreign(name)
 
 
 def computed(spec: RunSpec) -> Decider | None:
@@ -235,16 +248,17 @@ def live_decider(parts: Parts, access: Access, attempts: Attempts, held: ExitSta
             f"model {spec.model}: nothing says how it is reached; give "
             "Options(access=Access(keys, None, time.sleep, time.time_ns)), or a decider"
         )
-    entry = catalog.resolve(spec.model)
+    entry = catalog.resolve(spec.model, access.own)
     if access.budget is not None and catalog.ceiling(entry, 1, access.now_ns()) is None:
         raise SpecInvalid(
             f"--budget cannot be kept with {entry.id}: its price is not known. Leave the budget out"
         )
     transport = AnthropicTransport(
-        key=access.keys.get(entry.key_env),
-        key_env=entry.key_env,
+        key=key_of(entry, access.keys),
+        key_env=entry.key_name,
         base_url=entry.base_url if access.base_url is None else access.base_url,
         limit_s=access.limit_s,
+        key_header=entry.key_header,
     )
     held.callback(transport.close)
     client = Client(
@@ -255,7 +269,7 @@ def live_decider(parts: Parts, access: Access, attempts: Attempts, held: ExitSta
         attempts=attempts,
         patience=Patience(on_wait=access.on_wait),
     )
-    return _model_decider(parts, client)
+    return _model_decider(parts, entry, client, access.on_note)
 
 
 def _limited(transport: Transport, spec: RunSpec, access: Access) -> Transport:
@@ -275,7 +289,7 @@ def endpoint(spec: RunSpec, access: Access) -> str | None:
         return None
     from dream.llm.endpoint import host_of  # noqa: PLC0415 - only for models
 
-    entry = catalog.resolve(spec.model)
+    entry = catalog.resolve(spec.model, access.own)
     return host_of(entry.base_url if access.base_url is None else access.base_url)
 
 
@@ -283,7 +297,14 @@ def cache_note(spec: RunSpec, table: RunTable) -> str | None:
     """What a user should know of a cache that was expected and did nothing."""
     if not is_model(spec.model):
         return None
-    return caching.note(catalog.resolve(spec.model), table.prefix_bytes, table.silent)
+    return caching.note(_recorded_entry(spec), table.prefix_bytes, table.silent)
+
+
+def _recorded_entry(spec: RunSpec) -> catalog.Entry:
+    """The model of a run as far as its spec knows it, without a file of settings."""
+    if spec.profile is None:
+        return catalog.resolve(spec.model)
+    return catalog.recorded(spec.model, spec.profile)
 
 
 def replay_decider(parts: Parts) -> AnyDecider:
@@ -294,7 +315,7 @@ def replay_decider(parts: Parts) -> AnyDecider:
     """
     name = parts.spec.model
     if is_model(name):
-        return _model_decider(parts, None)
+        return _model_decider(parts, _recorded_entry(parts.spec), None)
     if name.startswith(f"{GIVEN}:"):
         raise InputError(
             f"this run was given a decider object ({name}) in Python, whose decisions are computed "
@@ -303,7 +324,12 @@ def replay_decider(parts: Parts) -> AnyDecider:
     return computed(parts.spec) or Scripted((), name)
 
 
-def _model_decider(parts: Parts, client: Any) -> AskingDecider:
+def _model_decider(
+    parts: Parts,
+    entry: catalog.Entry,
+    client: Any,
+    tell: Callable[[str], None] = lambda _line: None,
+) -> AskingDecider:
     from dream.llm.decider import ModelDecider  # noqa: PLC0415 - only for models
     from dream.llm.prompt_settings import PromptSettings  # noqa: PLC0415
 
@@ -316,7 +342,7 @@ def _model_decider(parts: Parts, client: Any) -> AskingDecider:
         spec.context,
     )
     own = templates.load(spec.prompt) if own_prompt(spec) else None
-    return cast("AskingDecider", ModelDecider(catalog.resolve(spec.model), client, settings, own))
+    return cast("AskingDecider", ModelDecider(entry, client, settings, own, tell))
 
 
 def _description(function: Callable[..., Any]) -> str:

@@ -60,8 +60,12 @@ class RunCost:
         return t["cache_read"] / whole if whole else None
 
 
-def cost_of(folder: Path) -> RunCost:
+def cost_of(folder: Path, own: catalog.Own = catalog.NONE_OWN) -> RunCost:
     """The costs of a run so far, finished or not.
+
+    Args:
+        folder: of the run.
+        own: models of the user's own, for their prices.
 
     Raises:
         InputError: there is no journal.
@@ -76,7 +80,7 @@ def cost_of(folder: Path) -> RunCost:
             if data["kind"] == "opened":
                 opened = parse(sealed.body, sealed.place)
                 assert isinstance(opened, OpenedRecord)
-                found.model, entry = str(opened.spec.get("model")), _entry(opened)
+                found.model, entry = str(opened.spec.get("model")), _entry(opened, own)
             elif data["kind"] == "reply":
                 reply = parse(sealed.body, sealed.place)
                 assert isinstance(reply, ReplyRecord)
@@ -85,9 +89,9 @@ def cost_of(folder: Path) -> RunCost:
     return found
 
 
-def _entry(opened: OpenedRecord) -> catalog.Entry | None:
+def _entry(opened: OpenedRecord, own: catalog.Own) -> catalog.Entry | None:
     try:
-        return catalog.resolve(str(opened.spec.get("model")))
+        return catalog.resolve(str(opened.spec.get("model")), own)
     except SpecInvalid:
         return None
 

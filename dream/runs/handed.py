@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from dream.errors import InputError
+from dream.errors import InputError, SpecInvalid
+from dream.llm.catalog import NONE_OWN, Own
 from dream.runs import assemble
 from dream.runs.state import content_hash, state_when_given
 
@@ -64,17 +65,29 @@ def check(decider: object, recall: object) -> None:
         raise InputError(f"memory_recall_fn: expected a function, found {type(recall).__name__}")
 
 
-def named(spec: RunSpec, decider: object, recall: RecallFn | None) -> RunSpec:
+def named(spec: RunSpec, decider: object, recall: RecallFn | None, own: Own = NONE_OWN) -> RunSpec:
     """The spec with the names of what was handed over, so that they are part of its hash.
 
+    Args:
+        spec: as it was given.
+        decider: what was handed over, None for the one that the spec names.
+        recall: likewise.
+        own: models of the user's own; what is sent to one becomes part of the spec.
+
     Raises:
-        InputError: a class was handed over, or what is neither a decider nor answers.
+        InputError: a class was handed over, or what is neither a decider nor answers; or the spec
+            has a profile that is not the model's.
     """
     check(decider, recall)
     path = os.path.abspath(spec.bars)  # noqa: PTH100 - resolve() would follow links
     changes: dict[str, Any] = {"bars": path}
     if decider is None:
-        changes["model"] = assemble.resolve_model(spec.model)
+        changes["model"], changes["profile"] = assemble.resolve_model(spec.model, own)
+        if spec.profile not in (None, changes["profile"]):
+            raise SpecInvalid(
+                f"profile: what is sent to {spec.model} is set by the catalogue or by dream.toml, "
+                f"and is not this; leave it out"
+            )
     elif _is_decider(decider):
         name = getattr(decider, "name", _function_name(decider))
         changes["model"] = f"{assemble.GIVEN}:{name}{_suffix(decider)}"

@@ -13,10 +13,11 @@ from typing import Annotated, Any, Final, Literal, Self, cast
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from dream.errors import SpecInvalid
+from dream.llm.profile import Profile
 from dream.llm.prompt import TEMPLATES
 from dream.types import Instrument, Terms
 
-_GROUPS = {"params", "recall", "terms", "instrument", "strategies"}
+_GROUPS = {"params", "recall", "terms", "instrument", "strategies", "profile"}
 """Settings that are set part by part."""
 
 DEFAULT_STRATEGIES = ("VolBreakout", "IntradayMomentum", "PullbackEntry")
@@ -165,6 +166,7 @@ class RunSpec(BaseModel):
         prompt: version of the prompt template, or module:name of one's own.
         on_error: stop or hold after a failed call.
         seed: of everything that is drawn. repeat: number of this repetition.
+        profile: what is sent to a model that has no row in the catalogue; filled in by the run.
     """
 
     model_config = ConfigDict(
@@ -189,6 +191,7 @@ class RunSpec(BaseModel):
     on_error: Literal["stop", "hold"] = "stop"
     seed: int = Field(default=0, ge=0)
     repeat: int = Field(default=0, ge=0)
+    profile: Profile | None = None
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
@@ -208,7 +211,7 @@ class RunSpec(BaseModel):
         keep their ids and their bytes.
         """
         settings = self.model_dump(mode="json", by_alias=True)
-        later = {"context": "window"}
+        later = {"context": "window", "profile": None}
         return {key: x for key, x in settings.items() if key not in later or x != later[key]}
 
     def run_id(self) -> str:
@@ -221,7 +224,9 @@ class RunSpec(BaseModel):
         The same run elsewhere has the same, and so has one that is given the same answers.
         """
         apart = {"bars": "", "model": "", "memory": "", "recall": {}}
-        return _sha256({**self.as_json(), **apart})
+        settings = {**self.as_json(), **apart}
+        settings.pop("profile", None)
+        return _sha256(settings)
 
 
 def make_spec(settings: Mapping[str, Any], extra: Mapping[str, str] | None = None) -> RunSpec:

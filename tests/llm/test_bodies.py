@@ -11,7 +11,7 @@ import pytest
 
 from dream.errors import ModelUnavailable
 from dream.llm.client import CallFailed
-from dream.llm.message import MAX_BODY, whole_body
+from dream.llm.message import MAX_BODY, read_message, whole_body
 from tests.llm.line import REQUEST, Line
 from tests.messages_server import HOLD, MessagesServer, bomb
 
@@ -123,3 +123,30 @@ def test_a_damaged_packed_body_may_be_fetched_again(data: bytes, message: str) -
 
 def chunks(data: bytes, size: int) -> Iterator[bytes]:
     return (data[i : i + size] for i in range(0, len(data), size))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"type":"message","model":"m","content":[{"type":"text","text":"\xff"}]}',
+        b'{"type":"message","model":"m","content":[{"type":"text","text":"\xed\xa0\x80"}]}',
+        b"\xff\xfe{",
+        b"<html><body>Welcome</body></html>",
+        b'{"type":"message","model":"m","content":"words"}',
+        b"",
+    ],
+)
+def test_bytes_that_are_no_message_are_told_in_one_line(content: bytes) -> None:
+    with pytest.raises(CallFailed, match="the answer is no message: ") as caught:
+        read_message(content, "schema")
+    assert caught.value.again, "a body that was mangled on its way may come whole the next time"
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) <= 300
+
+
+def test_words_in_place_of_a_forced_tool_are_kept_so_that_they_can_be_told() -> None:
+    content = (
+        b'{"type":"message","model":"m","stop_reason":"end_turn","content":'
+        b'[{"type":"text","text":"I would "},{"type":"text","text":"wait."}]}'
+    )
+    assert read_message(content, "tool").text == "I would wait."

@@ -31,6 +31,7 @@ CHANGES = {
     "decisions": 7, "strategies": ["VolBreakout"], "params": {"VolBreakout": {"range_atr": 0.4}},
     "ask": "setup", "manage": True, "context": "day", "memory": "none", "recall": {"k": 3},
     "prompt": "v2", "on_error": "hold", "seed": 1, "repeat": 1,
+    "profile": {"id": "a", "answer": "text"},
     "instrument": {"lot_step": 0.01}, "terms": {"spread": 0.5},
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from dream.errors import ModelUnavailable
-from dream.llm.client import CallFailed, check
+from dream.llm.client import CallFailed, OtherModel, check
 from dream.llm.fake import faults
 from dream.llm.fake.faults import Effect, Fault
 from dream.llm.parse import Unreadable, read_reply
@@ -40,7 +40,9 @@ def met(line: Line, request) -> str:
         check(request.entry, reply)
         return read_reply(reply, tolerant=request.entry.answer == "text").status
     except CallFailed as failure:
-        return "again_once" if failure.once else "again" if failure.again else "for_good"
+        if isinstance(failure, OtherModel):
+            return "again_once"
+        return "again" if failure.again else "for_good"
     except Unreadable:
         return "unreadable"
 
