@@ -80,10 +80,8 @@ def _jobs(specs: Mapping[str, RunSpec], given: Mapping[str, Any], lines: Lines) 
 
     limiters, budget = Limiters(given["at_once"]), budget_of(given)
     for name, spec in specs.items():
-        own = access_of(
-            given, partial(_tell_wait, lines, name), partial(_tell_estimate, lines, name)
-        )
-        access = replace(own, limiters=limiters, budget=budget)
+        hear = [partial(tell, lines, name) for tell in (_tell_wait, _tell_estimate, _tell_note)]
+        access = replace(access_of(given, *hear), limiters=limiters, budget=budget)
         watch = lines.watch(name, spec.decisions)
         kept = (given["runs"], given["sync"], given["fresh"], given["reuse_answers"])
         yield Job(name, spec, Options(*kept, access, watch))

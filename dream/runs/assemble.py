@@ -202,8 +202,11 @@ def is_own(name: str) -> bool:
 
 def is_foreign(spec: RunSpec) -> bool:
     """Whether what decides, or what asks a model, is code of the user's, named or handed over."""
-    kind = spec.model.partition(":")[0]
-    return own_prompt(spec) or is_own(spec.model) or kind in (GIVEN, ANSWERS)
+    return own_prompt(spec) or _decides_itself(spec.model)
+
+
+def _decides_itself(name: str) -> bool:
+    return is_own(name) or name.partition(":")[0] in (GIVEN, ANSWERS)
 
 
 def own_prompt(spec: RunSpec) -> bool:
@@ -215,7 +218,7 @@ def is_model(name: str) -> bool:
     """Whether the spec's model is asked over the network. Its name may have a colon: ollama/a:1."""
     kind = name.partition(":")[0]
     here = kind in ("random", "scripted") or name in ("rules", "never")
-    return not here and not is_foreign(name)
+    return not here and not _decides_itself(name)
 
 
 def computed(spec: RunSpec) -> Decider | None:
