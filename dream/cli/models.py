@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dream.cli import local
+
 if TYPE_CHECKING:
     from dream.llm.catalog import Entry
 
@@ -26,6 +28,7 @@ USUAL_TOKENS = 2_500
 
 
 app = typer.Typer(name="models")
+app.command("install")(local.install)
 
 
 @app.callback(invoke_without_command=True)
@@ -53,7 +56,7 @@ def models(
             "endpoint": entry.base_url,
             "answer": entry.answer,
             "key": entry.key_env,
-            "key_present": bool(os.environ.get(entry.key_env)),
+            "key_present": bool(entry.key_env and os.environ.get(entry.key_env)),
             "training_cutoff": entry.cutoff,
             "cutoff_source": entry.cutoff_source,
             "usd_per_million": _rates(entry, now_ns),
@@ -67,11 +70,11 @@ def models(
         return
     typer.echo("Models (dream run --model NAME):")
     for row in rows:
-        key = f"{row['key']} {'is set' if row['key_present'] else 'is not set'}"
+        key = _key(row)
         cutoff = row["training_cutoff"]
         known = f"trained to {cutoff}" if cutoff else "training cutoff unknown"
         rates = _shown(row["usd_per_million"])
-        typer.echo(f"  {row['alias']:<9}{row['id']:<20}{rates:<16}{known:<25}{key}")
+        typer.echo(f"  {row['alias']:<9}{row['id']:<28}{rates:<16}{known:<25}{key}")
     typer.echo(
         f"Prices: USD per million tokens, input / output, on {day} for prompts of "
         f"{USUAL_TOKENS:,} tokens, by {source}."
@@ -79,6 +82,13 @@ def models(
     typer.echo("\nWithout a key:")
     for name, what in FREE:
         typer.echo(f"  {name:<17}{what}")
+
+
+def _key(row: dict[str, Any]) -> str:
+    """What is missing before the model can be asked."""
+    if row["key"] is None:
+        return f"needs no key; {local.state()}"
+    return f"{row['key']} {'is set' if row['key_present'] else 'is not set'}"
 
 
 def _rates(entry: Entry, now_ns: int) -> dict[str, float] | None:

@@ -101,6 +101,9 @@ OnError = Annotated[
 BaseUrl = Annotated[
     str | None, typer.Option(help="Endpoint of the model instead of the catalogue's.")
 ]
+LocalThreads = Annotated[
+    int, typer.Option(min=1, max=64, help="Processor threads of the model local.")
+]
 Sync = Annotated[str, typer.Option(help="batch, or each to write every line through to the disk.")]
 Fresh = Annotated[
     bool,
@@ -138,6 +141,7 @@ def run(
     seed: Seed = 0,
     on_error: OnError = "stop",
     base_url: BaseUrl = None,
+    local_threads: LocalThreads = 1,
     sync: Sync = "batch",
     fresh: Fresh = False,
     runs: Runs = Path("runs"),
@@ -175,7 +179,7 @@ def run(
 
     if sync not in ("each", "batch"):
         raise SpecInvalid(f"--sync takes each or batch, found {sync!r}")
-    access = Access(_keys(), base_url, time.sleep, time.time_ns, on_wait=_tell_wait)
+    access = Access(_keys(), base_url, time.sleep, time.time_ns, _tell_wait, local_threads)
     import_from_here()
     with _watching(spec.decisions, show=not (quiet or as_json)) as watch:
         options = Options(runs, sync, fresh, access, watch)
@@ -253,7 +257,7 @@ def _keys() -> dict[str, str]:
     from dream.llm.catalog import CATALOG
 
     names = {entry.key_env for entry in CATALOG.values()}
-    return {name: os.environ[name] for name in names if os.environ.get(name)}
+    return {name: os.environ[name] for name in names if name and os.environ.get(name)}
 
 
 def _synthetic_bars() -> Path:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dream.errors import SpecInvalid
+from dream.llm.local.pins import MODEL
 from dream.types import Usage
 
 Answer = Literal["schema", "tool", "text"]
@@ -24,8 +25,9 @@ class Entry:
 
     Attributes:
         alias: short name. id: exact model id, the only one that may answer.
-        base_url: endpoint. key_env: environment variable that the edge reads the key from.
-        provider: whose prices count, as genai-prices calls it.
+        base_url: endpoint. key_env: environment variable that the edge reads the key from, None
+            where no key is needed.
+        provider: whose prices count, as genai-prices calls it; None where answers are free.
         answer: how the answer is forced: `schema` (output_config.format), `tool` (one forced
             tool) or `text` (asked for in words, read tolerantly).
         max_tokens: limit on one answer, thinking included.
@@ -35,13 +37,15 @@ class Entry:
         cache: how prefixes are cached: `marked` (by breakpoints in the request), `automatic` (the
             server does it by itself) or `none`.
         cache_min_tokens: shortest prefix that is cached, None where not known.
+        tight: whether the server holds the model to every word of a schema, so that it is given
+            one which allows no answer that cannot be read.
     """
 
     alias: str
     id: str
     base_url: str
-    key_env: str
-    provider: str
+    key_env: str | None
+    provider: str | None
     answer: Answer
     max_tokens: int
     effort: str | None
@@ -50,11 +54,14 @@ class Entry:
     cutoff_source: str
     cache: Cache = "marked"
     cache_min_tokens: int | None = None
+    tight: bool = False
 
 
 _CLAUDE = ("https://api.anthropic.com", "ANTHROPIC_API_KEY", "anthropic")
 _SEEN = "platform.claude.com, models overview, read 2026-11-30"
 _UNSTATED = "not stated for this version, looked up 2026-11-30"
+LOCAL = "local"
+"""The model that dream runs itself, where it is installed."""
 
 # Thinking is part of max_tokens and of the bill. Sonnet 5.5 answers 400 to `disabled` and takes
 # `between_tools`; Opus 5.5 and Fable 5.2 cannot be told not to think, so they get more room.
@@ -75,6 +82,11 @@ CATALOG: dict[str, Entry] = {
     "fable": Entry(
         "fable", "claude-fable-5-2", *_CLAUDE, "schema", 8192, "low", None,
         None, _UNSTATED,
+    ),
+    LOCAL: Entry(
+        LOCAL, MODEL, "http://127.0.0.1", None, None, "schema", 256, None, None,
+        None, "not stated by its authors, looked up 2026-11-30",
+        cache="automatic", cache_min_tokens=1, tight=True,
     ),
 }  # fmt: skip
 
@@ -118,6 +130,8 @@ def price(entry: Entry, usage: Usage, at_ns: int) -> float | None:
     Returns:
         None where the price table does not have exactly this model or the server gave no counts.
     """
+    if entry.provider is None:
+        return 0.0
     if usage.input_tokens is None or usage.output_tokens is None:
         return None
     from datetime import UTC, datetime  # noqa: PLC0415 - the price table wants one

@@ -42,7 +42,7 @@ class ModelDecider:
         self._entry = entry
         self._transport = transport
         self._settings = settings
-        self._schema = settings.schema()
+        self._schema = settings.schema(tight=entry.tight)
         self._sha256 = self._request(0, 0, "").sha256_of()
 
     def question(self, ask: Snapshot, shown: Sequence[Shown], /) -> Question:

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import ExitStack
 
+    from dream.llm.anthropic import AnthropicTransport
     from dream.llm.client import Attempts
+    from dream.llm.local.transport import LocalTransport
     from dream.runs.spec import RunSpec
     from dream.types import AskingDecider, Bars, Decider, RecallFn, Strategy
 
@@ -34,6 +36,8 @@ K = 5
 GIVEN, ANSWERS = "given-decider", "given-answers"
 """What stands before the name of what was handed over in Python; no module can be called so."""
 
+_NO_KEY = "none"
+"""Sent where a model needs no key: the API has no request without one."""
 _OWN_DECIDER = re.compile(r"[\w.]+:\w+")
 _RANDOM = re.compile(r"random:(0(?:\.\d+)?|1(?:\.0+)?|\.\d+)")
 
@@ -46,6 +50,7 @@ class Access:
         keys: environment variable to key. base_url: endpoint instead of the catalogue's.
         sleep, now_ns: the edge's clock.
         on_wait: told of every wait before another attempt: seconds, attempt, reason.
+        local_threads: of the processor that the model `local` may use.
     """
 
     keys: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
@@ -53,6 +58,7 @@ class Access:
     sleep: Callable[[float], None] | None = None
     now_ns: Callable[[], int] | None = None
     on_wait: Callable[[float, int, str], None] = lambda _seconds, _attempt, _reason: None
+    local_threads: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +214,7 @@ def live_decider(parts: Parts, access: Access, attempts: Attempts, held: ExitSta
         return Scripted(load_script(Path(rest)), spec.model)
     if not is_model(spec.model):
         return computed(spec) or Scripted(plugins.load(spec.model, "decider"), spec.model)
-    from dream.llm.anthropic import AnthropicTransport  # noqa: PLC0415 - only for models
-    from dream.llm.client import Client, Patience  # noqa: PLC0415
+    from dream.llm.client import Client, Patience  # noqa: PLC0415 - only for models
 
     if access.sleep is None or access.now_ns is None:
         raise InputError(
@@ -217,11 +222,7 @@ def live_decider(parts: Parts, access: Access, attempts: Attempts, held: ExitSta
             "Options(access=Access(keys, None, time.sleep, time.time_ns)), or a decider"
         )
     entry = catalog.resolve(spec.model)
-    transport = AnthropicTransport(
-        key=access.keys.get(entry.key_env),
-        key_env=entry.key_env,
-        base_url=entry.base_url if access.base_url is None else access.base_url,
-    )
+    transport = _local(access) if _runs_here(entry, access) else _remote(entry, access)
     held.callback(transport.close)
     client = Client(
         transport,
@@ -234,9 +235,32 @@ def live_decider(parts: Parts, access: Access, attempts: Attempts, held: ExitSta
     return _model_decider(parts, client)
 
 
+def _runs_here(entry: catalog.Entry, access: Access) -> bool:
+    """Whether dream runs the model itself; at an endpoint of the user's it is one like others."""
+    return entry.alias == catalog.LOCAL and access.base_url is None
+
+
+def _local(access: Access) -> LocalTransport:
+    from dream.llm.local.place import default_folder  # noqa: PLC0415 - only for this model
+    from dream.llm.local.transport import LocalTransport  # noqa: PLC0415
+
+    return LocalTransport(default_folder(), threads=access.local_threads)
+
+
+def _remote(entry: catalog.Entry, access: Access) -> AnthropicTransport:
+    from dream.llm.anthropic import AnthropicTransport  # noqa: PLC0415 - only for models
+
+    name = entry.key_env
+    return AnthropicTransport(
+        key=_NO_KEY if name is None else access.keys.get(name),
+        key_env=name or "the key of a model without one",
+        base_url=entry.base_url if access.base_url is None else access.base_url,
+    )
+
+
 def endpoint(spec: RunSpec, access: Access) -> str | None:
     """Where a model is asked, as messages show it; None for deciders on this machine."""
-    if not is_model(spec.model):
+    if not is_model(spec.model) or _runs_here(catalog.resolve(spec.model), access):
         return None
     from dream.llm.endpoint import host_of  # noqa: PLC0415 - only for models
 
