@@ -10,6 +10,7 @@ from dream.errors import SpecInvalid
 from dream.llm.catalog import CATALOG, ceiling, price, resolve
 from dream.types import Usage
 
+CLAUDE = [entry for entry in CATALOG.values() if entry.provider == "anthropic"]
 NOV_28_2026_NS = 1_795_867_200_000_000_000
 """2026-11-28 12:00 UTC."""
 
@@ -42,7 +43,7 @@ def test_the_rows_keep_to_what_each_model_accepts() -> None:
     assert CATALOG["sonnet"].thinking == "between_tools"
     assert CATALOG["haiku"].thinking == "disabled"
     assert CATALOG["opus"].thinking is CATALOG["fable"].thinking is None
-    for entry in CATALOG.values():
+    for entry in CLAUDE:
         assert entry.answer == "schema"
         assert entry.effort == "low"
         assert entry.max_tokens <= 21_333, "above it the SDK refuses a call without streaming"
@@ -53,7 +54,7 @@ def test_the_rows_keep_to_what_each_model_accepts() -> None:
 
 def test_an_unstated_cutoff_stays_unknown() -> None:
     assert {a: e.cutoff for a, e in CATALOG.items()} == {
-        "sonnet": "2026-06", "haiku": "2026-06", "opus": "2026-06", "fable": None,
+        "sonnet": "2026-06", "haiku": "2026-06", "opus": "2026-06", "fable": None, "local": None,
     }  # fmt: skip
 
 
@@ -92,6 +93,14 @@ def test_what_is_not_known_costs_none_and_not_nothing() -> None:
     assert ceiling(unlisted, 1_000, NOV_28_2026_NS) is None
     assert price(resolve("sonnet"), Usage(output_tokens=10), NOV_28_2026_NS) is None
     assert price(resolve("sonnet"), Usage(input_tokens=10), NOV_28_2026_NS) is None
+
+
+def test_the_model_of_this_machine_needs_no_key_and_costs_nothing() -> None:
+    local = resolve("local")
+    assert local.key_env is None
+    assert price(local, Usage(1_000, 500, 0, 100), NOV_28_2026_NS) == 0.0
+    assert price(local, Usage(), NOV_28_2026_NS) == 0.0
+    assert ceiling(local, 10_000, NOV_28_2026_NS) == 0.0
 
 
 def test_a_newer_version_does_not_inherit_a_price() -> None:

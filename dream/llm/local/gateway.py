@@ -38,6 +38,7 @@ class Engine:
 
     def __init__(self, folder: Path, threads: int) -> None:
         sys.path.insert(0, str(folder))  # in this process only
+        sys.dont_write_bytecode = True
         import xllamacpp  # noqa: PLC0415 # pyright: ignore[reportMissingImports]
 
         engine: Any = xllamacpp

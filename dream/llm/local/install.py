@@ -61,7 +61,7 @@ def fetching() -> list[str]:
         InputError: there is neither.
     """
     if importlib.util.find_spec("pip") is not None:
-        return [sys.executable, "-m", "pip"]
+        return [sys.executable, "-P", "-m", "pip"]
     uv = shutil.which("uv")
     if uv is not None:
         return [uv, "tool", "run", "--python", sys.executable, "pip"]
@@ -128,7 +128,7 @@ def _fetch(command: list[str], scratch: Path, *, show: bool) -> None:
     """Have pip put the wheels into the folder; it refuses all but the pinned ones."""
     listed = scratch / "requirements.txt"
     listed.write_text(pins.requirements(), encoding="utf-8")
-    options = ["--no-deps", "--only-binary", ":all:", "--require-hashes", "--no-cache-dir"]
+    options = ["--no-deps", "--only-binary", ":all:", "--require-hashes"]
     process = subprocess.run(  # noqa: S603 - pip, with arguments of our own
         [*command, "download", *options, "-r", str(listed), "-d", str(scratch)],
         stdin=subprocess.DEVNULL,

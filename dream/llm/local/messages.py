@@ -145,12 +145,12 @@ def _form(body: dict[str, Any]) -> tuple[dict[str, Any] | None, str | None]:
 
 
 def _tool(tools: Any, choice: Any) -> tuple[dict[str, Any], str]:
-    kind = choice.get("type") if isinstance(choice, dict) else None
-    if not isinstance(choice, dict) or kind not in ("tool", "any"):
+    if not isinstance(choice, dict) or choice.get("type") not in ("tool", "any"):
         raise invalid("tool_choice: expected the type tool or any")
+    kind, wanted = choice["type"], choice.get("name")
     for tool in cast("list[Any]", tools) if isinstance(tools, list) else []:
         name = tool.get("name") if isinstance(tool, dict) else None
-        if isinstance(name, str) and (kind == "any" or choice.get("name") == name):
+        if isinstance(name, str) and (kind == "any" or wanted == name):
             return tool.get("input_schema", {}), name
     raise invalid("tool_choice: no tool has that name")
 
