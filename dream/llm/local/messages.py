@@ -121,8 +121,8 @@ def _text(content: Any, where: str) -> str:
         return content
     texts: list[str] = []
     for block in cast("list[Any]", content) if isinstance(content, list) else [None]:
-        text = block.get("text") if isinstance(block, dict) else None
-        if not isinstance(text, str) or block.get("type") != "text":
+        kind, text = (block.get("type"), block.get("text")) if isinstance(block, dict) else (0, 0)
+        if kind != "text" or not isinstance(text, str):
             raise invalid(f"{where}: expected text, or blocks of text")
         texts.append(text)
     return "".join(texts)
