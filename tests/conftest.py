@@ -30,6 +30,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 ROOT = Path(__file__).resolve().parents[1]
 REAL_BARS = ROOT.parent / "shared" / "data" / "real" / "xauusd_m15_real.parquet"
 NOWHERE = "http://127.0.0.1:9"
+OUTSIDE = {
+    name: value
+    for name, value in os.environ.items()
+    if not name.startswith("ANTHROPIC_") and not name.endswith("_API_KEY")
+}
+"""The environment as it was, without keys: for the one test whose subprocess fetches packages."""
 
 
 def _is_loopback(host: object) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dream.cli import local
 from dream.cli.check import check
 from dream.cli.fake import fake
 from dream.cli.settings import own_models
@@ -35,6 +36,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 app = typer.Typer(name="models")
 app.command("check")(check)
 app.command("fake")(fake)
+app.command("install")(local.install)
 
 
 @app.callback(invoke_without_command=True)
@@ -139,8 +141,10 @@ def _print(rows: list[dict[str, Any]]) -> None:
 
 
 def _key(row: dict[str, Any]) -> str:
+    from dream.llm.catalog import LOCAL
+
     if row["key"] is None:
-        return "no key"
+        return f"no key; {local.state()}" if row["alias"] == LOCAL else "no key"
     if row["key_present"] is None:
         return f"key by {row['key']}, not run"
     return f"{row['key']} {'is set' if row['key_present'] else 'is not set'}"

@@ -87,6 +87,9 @@ Money = Annotated[
     ),
 ]
 Timeout = Annotated[float, typer.Option(help="Seconds after which one call to a model has failed.")]
+LocalThreads = Annotated[
+    int, typer.Option(min=1, max=64, help="Processor threads of the model local.")
+]
 Sync = Annotated[str, typer.Option(help="batch, or each to write every line through to the disk.")]
 Fresh = Annotated[
     bool,

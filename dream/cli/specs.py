@@ -15,7 +15,7 @@ from dream.errors import InputError, SpecInvalid
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from dream.runs.assemble import Access
+    from dream.runs.access import Access
     from dream.runs.budget import Budget
     from dream.runs.estimate import Estimate
     from dream.runs.spec import RunSpec
@@ -74,7 +74,7 @@ def access_of(
     Raises:
         SpecInvalid: the budget or the timeout cannot be.
     """
-    from dream.runs.assemble import Access
+    from dream.runs.access import Access
 
     timeout = given["timeout"]
     if not 0 < timeout <= LONGEST_CALL_S:
@@ -93,6 +93,7 @@ def access_of(
         on_estimate,
         own=own,
         on_note=on_note,
+        local_threads=given["local_threads"],
     )
 
 

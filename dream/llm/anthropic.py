@@ -72,6 +72,7 @@ class AnthropicTransport:
         base_url: the endpoint.
         limit_s: an attempt that takes longer has failed, whatever the server is doing.
         key_header: authorization, which makes it a bearer token, or x-api-key.
+        direct: through no proxy, for a server on this machine.
 
     Raises:
         ModelUnavailable: there is no key, or it cannot be one.
@@ -86,6 +87,7 @@ class AnthropicTransport:
         base_url: str,
         limit_s: float = 120.0,
         key_header: str = BEARER,
+        direct: bool = False,
     ) -> None:
         self._host = host_of(base_url)
         self._key = "" if key_env is None else check_key(key, key_env, self._host)
@@ -94,6 +96,7 @@ class AnthropicTransport:
         self._key_env = key_env
         self._base_url = base_url
         self._limit_s = limit_s
+        self._direct = direct
         self._client: anthropic.Anthropic | None = None
 
     def send(self, request: MessageRequest) -> Reply:
@@ -134,7 +137,7 @@ class AnthropicTransport:
                 base_url=self._base_url,
                 timeout=self._limit_s,
                 max_retries=0,
-                http_client=_bounded_http(self._own_headers),
+                http_client=_bounded_http(self._own_headers, direct=self._direct),
                 open_telemetry=False,
             )
         except Exception as error:  # noqa: BLE001 - such as a proxy variable that names none
@@ -199,7 +202,9 @@ class AnthropicTransport:
         return text if len(text) <= _MAX_SAID else text[:_MAX_SAID] + "..."
 
 
-def _bounded_http(on_request: Callable[[Any], None]) -> anthropic.DefaultHttpxClient:
+def _bounded_http(
+    on_request: Callable[[Any], None], *, direct: bool
+) -> anthropic.DefaultHttpxClient:
     """An HTTP client that reads a body, that of an error too, no further than an answer can go."""
     import anthropic  # noqa: PLC0415
 
@@ -221,7 +226,8 @@ def _bounded_http(on_request: Callable[[Any], None]) -> anthropic.DefaultHttpxCl
                 extensions=response.extensions,
             )
 
-    return Bounded(follow_redirects=False, event_hooks={"request": [on_request]})
+    hooks = {"request": [on_request]}
+    return Bounded(follow_redirects=False, event_hooks=hooks, trust_env=not direct)
 
 
 class _LimitPassed(Exception):  # noqa: N818 - its own, because sockets raise TimeoutError too

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from dream.errors import SpecInvalid
+from dream.llm.local.pins import MODEL
 from dream.llm.profile import Answer, Cache, Profile
 from dream.types import Usage
 
@@ -79,6 +80,8 @@ class Entry:
         key_command: prints the key; run instead of reading key_env.
         key_header: authorization (a bearer token) or x-api-key.
         note: what whoever chooses it should know.
+        tight: whether the server holds the model to every word of a schema, so that it is given
+            one which allows no answer that cannot be read.
     """
 
     alias: str
@@ -102,6 +105,7 @@ class Entry:
     key_command: tuple[str, ...] = ()
     key_header: str = BEARER
     note: str = ""
+    tight: bool = False
 
     @property
     def key_name(self) -> str | None:
@@ -139,6 +143,8 @@ _DEEPSEEK = ("https://api.deepseek.com/anthropic", "DEEPSEEK_API_KEY", "deepseek
 _SEEN = "platform.claude.com, models overview, read 2026-11-30"
 _UNSTATED = "not stated for this version, looked up 2026-11-30"
 _RETIRED = "of the published experiment of 2026; may have been retired since"
+LOCAL = "local"
+"""The model that dream runs itself, where it is installed."""
 
 # Thinking is part of max_tokens and of the bill. Sonnet 5.5 answers 400 to `disabled` and takes
 # `between_tools`; Opus 5.5 and Fable 5.2 cannot be told not to think, so they get more room.
@@ -187,6 +193,11 @@ CATALOG: dict[str, Entry] = {
         None, "not published by the vendor; the name stood for V3 (July 2024 by hearsay) and later "
         "versions in turn, looked up 2026-10-18",
         cache="automatic", fallback="text", temperature=0.0, key_header="x-api-key", note=_RETIRED,
+    ),
+    LOCAL: Entry(
+        LOCAL, MODEL, "http://127.0.0.1", None, LOCAL, "schema", 256, None, None,
+        None, "not stated by its authors, looked up 2026-11-30",
+        cache="automatic", cache_min_tokens=1, tight=True, prices=Prices(0.0, 0.0),
     ),
 }  # fmt: skip
 

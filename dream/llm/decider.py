@@ -64,7 +64,7 @@ class ModelDecider:
         self._settings = settings
         self._tell = tell
         self._answered = False
-        self._schema = settings.schema()
+        self._schema = settings.schema(tight=entry.tight)
         self._sha256 = self._request(0, 0, "", ()).sha256_of()
 
     def question(self, ask: Snapshot, shown: Sequence[Shown], /) -> Question:

@@ -72,6 +72,31 @@ def answer_schema(strategies: Sequence[str], *, allow_sell: bool) -> dict[str, A
         "stop": {**price, "description": "price, or null for the board's"},
         "target": {**price, "description": "price, or null for the board's"},
     }
+    return _all_of(properties)
+
+
+def tight_schema(strategies: Sequence[str], *, allow_sell: bool) -> dict[str, Any]:
+    """JSON schema that allows no answer which `parse_answer` refuses.
+
+    An entry names a strategy and nothing else does; a confidence is one of 21.
+    """
+    properties: dict[str, Any] = answer_schema(strategies, allow_sell=allow_sell)["properties"]
+    entries = ["BUY", "SELL"] if allow_sell else ["BUY"]
+    price = properties["stop"]["anyOf"]
+    narrow: dict[str, Any] = {
+        "reasoning": {"type": "string"},
+        "action": {"enum": entries},
+        "strategy": {"enum": list(strategies)},
+        "confidence": {"enum": [n / 20 for n in range(21)]},
+        "stop": {"anyOf": price},
+        "target": {"anyOf": price},
+    }
+    none = {"type": "null"}
+    other = {"action": {"enum": ["HOLD", "CLOSE"]}, "strategy": none, "stop": none, "target": none}
+    return {"anyOf": [_all_of(narrow), _all_of(narrow | other)]}
+
+
+def _all_of(properties: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": properties,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from dream.llm.parse import answer_schema
+from dream.llm.parse import answer_schema, tight_schema
 from dream.types import Instrument, Terms
 
 if TYPE_CHECKING:
@@ -31,9 +31,10 @@ class PromptSettings:
     version: str = "v1"
     context: Context = "window"
 
-    def schema(self) -> dict[str, Any]:
-        """JSON schema of the answer."""
-        return answer_schema(tuple(self.strategies), allow_sell=not self.terms.buy_only)
+    def schema(self, *, tight: bool = False) -> dict[str, Any]:
+        """JSON schema of the answer; a tight one as in `catalog.Entry`."""
+        schema_of = tight_schema if tight else answer_schema
+        return schema_of(tuple(self.strategies), allow_sell=not self.terms.buy_only)
 
     @property
     def decimals(self) -> int:

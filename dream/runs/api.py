@@ -23,6 +23,7 @@ from dream.llm import catalog
 from dream.memory.episodes import Memory
 from dream.reports.metrics import RunFacts, summarise
 from dream.runs import assemble, drive, episodes, folders, handed, state, summaries
+from dream.runs.access import Access
 from dream.runs.budget import Attempts
 from dream.runs.journal import EndOfRecord, Journal, Sync, read_records
 from dream.runs.records import OpenedRecord, TradeRecord, trade_of
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dream.reports.metrics import Summary
-    from dream.runs.assemble import Access, AnyDecider, Parts
+    from dream.runs.assemble import AnyDecider, Parts
     from dream.runs.handed import Answers
     from dream.types import AskingDecider, RecallFn, RunTable, Trade
 
@@ -61,7 +62,7 @@ class Options:
     sync: Literal["each", "batch"] = "batch"
     fresh: bool = False
     reuse_answers: bool = False
-    access: assemble.Access = field(default_factory=assemble.Access)
+    access: Access = field(default_factory=Access)
     watch: drive.Watch = field(default_factory=drive.Watch)
 
 
@@ -175,7 +176,7 @@ def run(
 def _checked(options: Options) -> Path:
     """The folder of the runs, if every option is of its kind."""
     handed.expect("options", options, Options, "dream.Options")
-    handed.expect("options.access", options.access, assemble.Access, "dream.runs.assemble.Access")
+    handed.expect("options.access", options.access, Access, "dream.runs.access.Access")
     handed.expect("options.watch", options.watch, drive.Watch, "dream.runs.drive.Watch")
     if options.sync not in get_args(Sync):
         raise InputError(f"sync: expected each or batch, found {options.sync!r}")

@@ -7,7 +7,7 @@ import inspect
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,7 +15,6 @@ from dream.bars import clocks, content_hash, store
 from dream.errors import BarsInvalid, InputError, SpecInvalid
 from dream.files import read_bounded
 from dream.llm import caching, catalog
-from dream.llm.keycommand import key_of
 from dream.llm.scripted import MAX_SCRIPT, Never, Random, Rules, Scripted, load_script
 from dream.runs import plugins, sources, state, templates
 
@@ -23,10 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import ExitStack
 
-    from dream.llm.client import Attempts, Transport
-    from dream.llm.limiter import Limiters
-    from dream.runs.budget import Budget
-    from dream.runs.estimate import Estimate
+    from dream.llm.client import Attempts
+    from dream.runs.access import Access
     from dream.runs.spec import RunSpec
     from dream.types import AskingDecider, Bars, Decider, RecallFn, RunTable, Strategy
 
@@ -40,35 +37,6 @@ GIVEN, ANSWERS = "given-decider", "given-answers"
 
 _OWN_DECIDER = re.compile(r"[\w.]+:\w+")
 _RANDOM = re.compile(r"random:(0(?:\.\d+)?|1(?:\.0+)?|\.\d+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """How models are reached. Never written anywhere.
-
-    Attributes:
-        keys: environment variable to key. base_url: endpoint instead of the catalogue's.
-        sleep, now_ns: the edge's clock.
-        on_wait: told of every wait before another attempt: seconds, attempt, reason.
-        budget: limit on the money of all that is asked with it; None for no limit.
-        limit_s: an attempt that takes longer has failed.
-        on_estimate: told once, before the first call, what the calls will cost.
-        limiters: shared by runs that ask at the same time; None for one run.
-        own: models and endpoints of the user's own.
-        on_note: told what the user should know while it runs, in one line.
-    """
-
-    keys: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    base_url: str | None = None
-    sleep: Callable[[float], None] | None = None
-    now_ns: Callable[[], int] | None = None
-    on_wait: Callable[[float, int, str], None] = lambda _seconds, _attempt, _reason: None
-    budget: Budget | None = None
-    limit_s: float = 120.0
-    on_estimate: Callable[[Estimate], None] | None = None
-    limiters: Limiters | None = None
-    own: catalog.Own = catalog.NONE_OWN
-    on_note: Callable[[str], None] = lambda _line: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,57 +211,19 @@ def live_decider(parts: Parts, access: Access, attempts: Attempts, held: ExitSta
         return Scripted(load_script(Path(rest)), spec.model)
     if not is_model(spec.model):
         return computed(spec) or Scripted(plugins.load(spec.model, "decider"), spec.model)
-    from dream.llm.anthropic import AnthropicTransport  # noqa: PLC0415 - only for models
-    from dream.llm.client import Client, Patience  # noqa: PLC0415
-
-    if access.sleep is None or access.now_ns is None:
+    if not access.is_whole():
         raise InputError(
             f"model {spec.model}: nothing says how it is reached; give "
             "Options(access=Access(keys, None, time.sleep, time.time_ns)), or a decider"
         )
     entry = catalog.resolve(spec.model, access.own)
-    if access.budget is not None and catalog.ceiling(entry, 1, access.now_ns()) is None:
-        raise SpecInvalid(
-            f"--budget cannot be kept with {entry.id}: its price is not known. Leave the budget out"
-        )
-    transport = AnthropicTransport(
-        key=key_of(entry, access.keys),
-        key_env=entry.key_name,
-        base_url=entry.base_url if access.base_url is None else access.base_url,
-        limit_s=access.limit_s,
-        key_header=entry.key_header,
-    )
-    held.callback(transport.close)
-    client = Client(
-        _limited(transport, spec, access),
-        sleep=access.sleep,
-        now_ns=access.now_ns,
-        on_error=spec.on_error,
-        attempts=attempts,
-        patience=Patience(on_wait=access.on_wait),
-    )
+    client = access.client(entry, attempts, held, on_error=spec.on_error)
     return _model_decider(parts, entry, client, access.on_note)
-
-
-def _limited(transport: Transport, spec: RunSpec, access: Access) -> Transport:
-    """The transport with a share of its model's slots, where runs ask at the same time."""
-    if access.limiters is None:
-        return transport
-    from dream.llm.limiter import Limited  # noqa: PLC0415 - only for models
-
-    host = endpoint(spec, access)
-    assert host is not None
-    return Limited(transport, access.limiters.of(host, spec.model))
 
 
 def endpoint(spec: RunSpec, access: Access) -> str | None:
     """Where a model is asked, as messages show it; None for deciders on this machine."""
-    if not is_model(spec.model):
-        return None
-    from dream.llm.endpoint import host_of  # noqa: PLC0415 - only for models
-
-    entry = catalog.resolve(spec.model, access.own)
-    return host_of(entry.base_url if access.base_url is None else access.base_url)
+    return access.host(catalog.resolve(spec.model, access.own)) if is_model(spec.model) else None
 
 
 def cache_note(spec: RunSpec, table: RunTable) -> str | None:

@@ -38,12 +38,13 @@ def test_whether_there_is_a_key_but_not_which(dream, key):
 
 
 def test_every_model_that_is_listed_can_be_named(dream, bars_path):
-    """Without a key each of them is known, and asks for its key."""
+    """Without a key each of them is known, and asks for its key or to be installed."""
     for row in json.loads(dream("models", "--json").out)["models"]:
         for name in (row["alias"], row["id"]):
             said = dream("run", "--model", name, "--bars", bars_path)
             assert said.code == 5
-            assert row["key"] in said.err
+            assert (row["key"] or "dream models install local") in said.err
+            assert said.err.count("\n") == 1
     assert list(dream.folder.iterdir()) == []
 
 
@@ -64,7 +65,9 @@ def test_prices_are_those_of_the_price_table(dream):
 
     told = json.loads(dream("models", "--json").out)
     shown = dream("models").out
-    for row in told["models"]:
+    rows = {row["alias"]: row for row in told["models"]}
+    assert rows.pop("local")["usd_per_million"] == {"input": 0.0, "output": 0.0}
+    for row in rows.values():
         found = calc_price(Usage(input_tokens=2_500, output_tokens=2_500), row["id"])
         rates = (float(found.input_price) * 400, float(found.output_price) * 400)
         assert tuple(row["usd_per_million"].values()) == pytest.approx(rates)

@@ -48,6 +48,7 @@ def dream(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     before = set(sys.modules)
     yield Typed(tmp_path, capfd)

@@ -21,6 +21,7 @@ from dream.llm.catalog import (
 )
 from dream.types import Usage
 
+CLAUDE = [entry for entry in CATALOG.values() if entry.provider == "anthropic"]
 NOV_28_2026_NS = 1_795_867_200_000_000_000
 """2026-11-28 12:00 UTC."""
 
@@ -125,6 +126,14 @@ def test_what_is_not_known_costs_none_and_not_nothing() -> None:
     assert ceiling(unlisted, 1_000, NOV_28_2026_NS) is None
     assert price(resolve("sonnet"), Usage(output_tokens=10), NOV_28_2026_NS) is None
     assert price(resolve("sonnet"), Usage(input_tokens=10), NOV_28_2026_NS) is None
+
+
+def test_the_model_of_this_machine_needs_no_key_and_costs_nothing() -> None:
+    local = resolve("local")
+    assert local.key_env is None
+    assert price(local, Usage(1_000, 500, 0, 100), NOV_28_2026_NS) == 0.0
+    assert price(local, Usage(), NOV_28_2026_NS) == 0.0
+    assert ceiling(local, 10_000, NOV_28_2026_NS) == 0.0
 
 
 def test_a_newer_version_does_not_inherit_a_price() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from dream.llm import caching, catalog
 from dream.runs import api
-from dream.runs.assemble import Access
+from dream.runs.access import Access
 from dream.runs.drive import Watch
 from dream.runs.spec import make_spec
 from dream.runs.tokens import Tokens

@@ -63,7 +63,7 @@ def test_folders_may_be_texts(spec: dream.RunSpec, tmp_path: Path) -> None:
         ),
         (
             dream.Options(access=cast("Any", 5)),
-            "options.access: expected dream.runs.assemble.Access, found int",
+            "options.access: expected dream.runs.access.Access, found int",
         ),
     ],
 )

@@ -9,7 +9,8 @@ import pytest
 
 from dream.errors import SpecInvalid
 from dream.runs import api
-from dream.runs.assemble import Access, resolve_model
+from dream.runs.access import Access
+from dream.runs.assemble import resolve_model
 from tests.cli.typed import dream
 from tests.messages_server import HOLD, MessagesServer
 from tests.runs import made

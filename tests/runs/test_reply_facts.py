@@ -8,7 +8,7 @@ import pytest
 
 from dream.llm.parse import MAX_PROBLEM
 from dream.runs import api
-from dream.runs.assemble import Access
+from dream.runs.access import Access
 from dream.types import Decision
 from tests.messages_server import MessagesServer
 from tests.runs import made

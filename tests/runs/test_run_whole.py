@@ -13,7 +13,8 @@ import pytest
 from dream.bars import store
 from dream.engine.session import run_rules
 from dream.errors import BarsInvalid, InputError, JournalBusy, ModelUnavailable, SpecInvalid
-from dream.runs import api, assemble
+from dream.runs import api
+from dream.runs.access import Access
 from dream.runs.drive import Stopped, Watch
 from dream.strategies import REGISTRY
 from dream.types import Decision, Terms
@@ -241,7 +242,7 @@ def test_the_script_changed_under_an_unfinished_run(bars_path, tmp_path):
     ],
 )  # fmt: skip
 def test_a_run_that_never_began_leaves_nothing(bars_path, tmp_path, settings, error, message):
-    access = assemble.Access(sleep=lambda _s: None, now_ns=lambda: 0)
+    access = Access(sleep=lambda _s: None, now_ns=lambda: 0)
     with pytest.raises(error, match=message):
         made.run(made.spec(bars_path, **settings), tmp_path / "runs", options={"access": access})
     assert not (tmp_path / "runs").exists()

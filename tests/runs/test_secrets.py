@@ -10,7 +10,7 @@ import pytest
 
 from dream.errors import DreamError
 from dream.runs import api
-from dream.runs.assemble import Access
+from dream.runs.access import Access
 from tests.cli.typed import dream
 from tests.messages_server import MessagesServer
 from tests.runs import made
