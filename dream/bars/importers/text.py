@@ -20,6 +20,7 @@ from dream.bars.importers import (
     tradingview,
     yahoo,
 )
+from dream.bars.importers.ahead import in_order
 from dream.bars.importers.text_blocks import blocks
 from dream.bars.importers.text_head import Head, key, read_head, shown
 from dream.bars.importers.text_rows import Sheet
@@ -93,8 +94,8 @@ def open_text(path: Path, hints: Hints) -> Opened:
 
 
 def _chunks(sheet: Sheet, first: Line) -> Iterator[Chunk]:
-    for block in blocks(sheet.path, first.at, first.number):
-        chunk = text_rows.rows(block, sheet)
+    walk = blocks(sheet.path, first.at, first.number)
+    for chunk in in_order(lambda block: text_rows.rows(block, sheet), walk):
         if len(chunk.line) or chunk.bad:
             yield chunk
 
