@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from dream.bars import zones
 from dream.bars.clocks import DAY_MIN, FIRST_YEAR, LAST_YEAR, iso, trading_clock, year_start_ns
 from dream.errors import BarsInvalid
 from dream.types import F8, I4, I8, MINUTE_NS
@@ -161,8 +162,8 @@ def bar_length(counted: Mapping[int, int], path: str) -> int:
     return bar_ns
 
 
-def check_grid(at: Stamps, bar_ns: int) -> None:
-    """Every stamp is a multiple of the bar length, by UTC or else by the trading clock.
+def check_grid(at: Stamps, bar_ns: int, source_clock: str = "utc") -> None:
+    """Every stamp is a multiple of the bar length, by UTC, the trading clock or the source's.
 
     Raises:
         BarsInvalid: a stamp lies between the multiples.
@@ -172,6 +173,9 @@ def check_grid(at: Stamps, bar_ns: int) -> None:
         minute, _ = trading_clock(at.t_open_ns, 0)
         since_day_start_ns = minute.astype(np.int64) * MINUTE_NS + at.t_open_ns % MINUTE_NS
         phase = min(phase, since_day_start_ns % bar_ns, key=np.count_nonzero)
+    if phase.any() and source_clock != "utc":
+        wall_ns = zones.to_wall(at.t_open_ns, zones.parse_clock(source_clock))
+        phase = min(phase, wall_ns % bar_ns, key=np.count_nonzero)
     row = _first(phase != 0)
     if row is not None:
         found = f"the stamp is off the grid of {bar_ns // MINUTE_NS}-minute bars"

@@ -69,7 +69,8 @@ class Examination:
         columns, rows = self.columns, np.flatnonzero(wrong)
         stamps = (iso(int(columns.t_ns[r])).removesuffix("Z" if wall else "") for r in rows)
         places = (
-            f"line {columns.line[r]} ({stamp}){said}" for r, stamp in zip(rows, stamps, strict=True)
+            f"{self.layout.row} {columns.line[r]} ({stamp}){said}"
+            for r, stamp in zip(rows, stamps, strict=True)
         )
         self.tally.add(kind, len(rows), places, note)
         if self.tally.policy.of(kind) != "keep":
@@ -93,7 +94,8 @@ def order(at: Examination) -> None:
     at.take_out("other_length", other.mask, f": bars of {lengths} among those of {minutes} minutes")
     _whole_days(at)
     said = f": off the grid of {minutes}-minute bars"
-    at.take_out("off_grid", quality.off_grid(at.columns.t_ns, at.bar_ns), said)
+    wall_ns = zones.to_wall(at.columns.t_ns, zones.parse_clock(at.clocks.declared))
+    at.take_out("off_grid", quality.off_grid(at.columns.t_ns, at.bar_ns, wall_ns), said)
     refuse_empty(at)
 
 
@@ -192,7 +194,7 @@ def _sort(at: Examination) -> None:
     if back.any():
         columns, rows = at.columns, np.flatnonzero(back) + 1
         places = (
-            f"line {columns.line[r]} ({iso(int(columns.t_ns[r]))}) after "
+            f"{at.layout.row} {columns.line[r]} ({iso(int(columns.t_ns[r]))}) after "
             f"{iso(int(columns.t_ns[r - 1]))}"
             for r in rows
         )

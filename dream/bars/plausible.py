@@ -15,13 +15,15 @@ import numpy as np
 
 from dream.bars.clocks import DAY_MIN, year_start_ns
 from dream.bars.holidays import holidays
+from dream.bars.reading import SYMBOL_CHARS
 from dream.bars.sessions import closed_times, trading_minutes, weekend
 from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from dream.types import F8, I4, I8
+    from dream.bars.sheet import Layout
+    from dream.types import F8, I4, I8, Instrument
 
     B1 = npt.NDArray[np.bool_]
 
@@ -148,6 +150,15 @@ def metal(symbol: str) -> str:
     """`gold`, `silver` or "" for the name of an instrument; both in USD."""
     name = symbol.strip().upper()
     return next((kind for kind, names in _NAMES.items() if names.search(name)), "")
+
+
+def other_symbol(layout: Layout, instrument: Instrument) -> str:
+    """How to read a file that says it is of another instrument, "" where it does not."""
+    symbol, point = (layout.symbol or "")[:SYMBOL_CHARS], layout.point
+    if not symbol or metal(symbol) == metal(instrument.symbol) != "" or symbol == instrument.symbol:
+        return ""
+    tick = f" --tick {point:.8f}".rstrip("0") if point else ""
+    return f"the file is of {symbol}: give --symbol {symbol}{tick}"
 
 
 def band(kind: str, year: int) -> tuple[float, float]:

@@ -89,14 +89,15 @@ def read(
     if label is None:
         from dream.bars import plain  # noqa: PLC0415 - readers of foreign files, only for such
 
-        kind, average = instrument or Instrument(), None
+        kind, average, clock = instrument or Instrument(), None, PLAIN_CLOCK
         rows, bar_ns = plain.read(path, kind)
     else:
         rows, average = _stored(path)
+        clock = label.source_clock
         bar_ns, kind = label.bar_ns, _agreed(label, instrument, path)
     check.check_rows(rows)
     t = rows.at.t_open_ns
-    check.check_grid(rows.at, bar_ns)
+    check.check_grid(rows.at, bar_ns, clock)
     first = 0 if from_ns is None else int(np.searchsorted(t, from_ns))
     end = len(t) if to_ns is None else int(np.searchsorted(t, to_ns - bar_ns, side="right"))
     if first >= end:
@@ -134,7 +135,7 @@ def write(
     at = check.nanoseconds(bars.t_close_ns - bars.bar_ns, 1, "bars", 1)
     rows = Rows(at, bars.px, bars.spread, bars.volume)
     check.check_rows(rows)
-    check.check_grid(at, check.bar_length({bars.bar_ns: 1}, at.path))
+    check.check_grid(at, check.bar_length({bars.bar_ns: 1}, at.path), source_clock)
     if bars.atr_m5 is not None and not _are_averages(bars.atr_m5):
         raise BarsInvalid(f"cannot write {path}: an average true range is negative or infinite")
     label = metadata(Label(bars.instrument, bars.bar_ns, source_clock, tuple(provenance)))

@@ -80,11 +80,13 @@ def open_bi5(path: Path, hints: Hints, named: PurePath | None = None) -> Opened:
         "utc",
         bar_ns=place.bar_seconds * SECOND_NS,
         symbol=place.symbol,
+        point=1 / divisor,
         notes=(
             place.note,
             f"prices are integers, divided by {divisor:,} {from_where}",
             f"prices are {place.side} prices",
         ),
+        row="record",
     )
     return Opened(layout, _chunks(records, place, divisor))
 

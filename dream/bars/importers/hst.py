@@ -117,6 +117,7 @@ def _header(head: bytes, path: Path) -> tuple[int, Layout]:
         point=float(f"1e-{digits}"),
         unused=("real_volume",) if version != 400 else (),
         notes=notes,
+        row="record",
     )
 
 
