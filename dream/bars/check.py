@@ -13,8 +13,15 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dream.bars import zones
-from dream.bars.clocks import DAY_MIN, FIRST_YEAR, LAST_YEAR, iso, trading_clock, year_start_ns
+from dream.bars.clock import zones
+from dream.bars.clock.clocks import (
+    DAY_MIN,
+    FIRST_YEAR,
+    LAST_YEAR,
+    iso,
+    trading_clock,
+    year_start_ns,
+)
 from dream.errors import BarsInvalid
 from dream.types import F8, I4, I8, MINUTE_NS
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dream.bars import opening, plausible, quality
+from dream.bars import opening
 from dream.bars.check import GRID_TOLERANCE, MAX_TICKS, PRICES
-from dream.bars.faults import MOST_PLACES, Tally
-from dream.bars.sessions import stretches
+from dream.bars.checks import plausible, quality
+from dream.bars.checks.faults import MOST_PLACES, Tally
+from dream.bars.clock.sessions import stretches
 from dream.errors import BarsInvalid
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from dream.bars.importers.sheet import Chunk, Layout, Opened
     from dream.bars.reading import Reading
-    from dream.bars.sheet import Chunk, Layout, Opened
     from dream.types import F8, I4, I8
 
     Mask = npt.NDArray[np.bool_]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from dream.bars import adopt, append, examine, gather, importers, market, opening, report, store
-from dream.bars.faults import Tally
+from dream.bars import adopt, append, gather, importers, opening, store
+from dream.bars.checks import examine, market, report
+from dream.bars.checks.faults import Tally
 from dream.bars.fingerprint import hashing
 from dream.errors import BarsInvalid, InputError
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dream.bars.append import Appended
+    from dream.bars.checks.report import Report
     from dream.bars.reading import Reading
-    from dream.bars.report import Report
     from dream.types import Bars
 
 

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from dream.bars import adopt, check, content_hash, importers, opening, with_atr_m5
 from dream.bars.check import Rows, Stamps
-from dream.bars.clocks import iso
+from dream.bars.clock.clocks import iso
 from dream.bars.label import Label, damaged, label_of, metadata
 from dream.errors import BarsInvalid, InputError
 from dream.types import Instrument

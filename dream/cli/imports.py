@@ -16,10 +16,10 @@ from dream.errors import BarsInvalid, SpecInvalid
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from dream.bars.faults import Policy
+    from dream.bars.checks.faults import Policy
+    from dream.bars.checks.report import Report
+    from dream.bars.importers.sheet import Hints
     from dream.bars.reading import Reading
-    from dream.bars.report import Report
-    from dream.bars.sheet import Hints
     from dream.types import Bars
 
 Source = Annotated[
@@ -100,7 +100,7 @@ def import_(
     Example: dream bars import XAUUSD_M15.csv --clock eet-eu -o gold.parquet
     """
     from dream.bars import ingest
-    from dream.bars.clocks import iso
+    from dream.bars.clock.clocks import iso
 
     reading = _reading(
         {"symbol": symbol, "tick": tick}, clock, _policy(on, rounding=rounding), spread_unit, point,
@@ -212,7 +212,7 @@ def _reading(
 
 
 def _policy(on: list[str] | None, *, rounding: bool) -> Policy:
-    from dream.bars.faults import Policy
+    from dream.bars.checks.faults import Policy
 
     chosen: dict[str, Any] = {"off_tick": "round"} if rounding else {}
     for text in on or []:
@@ -226,7 +226,7 @@ def _policy(on: list[str] | None, *, rounding: bool) -> Policy:
 
 
 def _hints(column: list[str] | None, day_first: bool | None, divisor: int | None) -> Hints:
-    from dream.bars.sheet import ROLES, Hints
+    from dream.bars.importers.sheet import ROLES, Hints
 
     columns: dict[str, str] = {}
     for text in column or []:
@@ -249,8 +249,8 @@ def _known(reference: Path | None) -> Bars | None:
 
 def _print(report: Report) -> None:
     """The report as a trader reads it: what was read, the clock, every fault with what was done."""
-    from dream.bars.clocks import iso
-    from dream.bars.report import DONE, described
+    from dream.bars.checks.report import DONE, described
+    from dream.bars.clock.clocks import iso
     from dream.types import MINUTE_NS
 
     clock, days = report.clock, report.days

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dream.bars import market
+from dream.bars.checks import market
 from dream.bars.fingerprint import hashing
 from dream.bars.ingest import ingest
 from dream.bars.reading import Reading

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dream.bars.faults import Policy
+from dream.bars.checks.faults import Policy
 from dream.bars.ingest import ingest, read
 from dream.bars.reading import Reading
 from dream.errors import BarsInvalid

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dream.bars import quality, store, synth, zones
+from dream.bars import store, synth
+from dream.bars.checks import quality
+from dream.bars.clock import zones
 from dream.bars.ingest import ingest
 from dream.bars.reading import Reading
 from dream.errors import BarsInvalid

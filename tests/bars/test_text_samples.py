@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dream.bars.clocks import iso
+from dream.bars.clock.clocks import iso
+from dream.bars.importers.sheet import Chunk, Hints, Layout
 from dream.bars.importers.text import open_text
-from dream.bars.sheet import Chunk, Hints, Layout
 from dream.errors import BarsInvalid
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from dream.bars.clocks import FIRST_YEAR, LAST_YEAR, SECOND_NS, year_start_ns
+from dream.bars.clock.clocks import FIRST_YEAR, LAST_YEAR, SECOND_NS, year_start_ns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -21,10 +21,10 @@ from dream.bars.importers import (
     yahoo,
 )
 from dream.bars.importers.ahead import in_order
+from dream.bars.importers.sheet import Layout, Opened
 from dream.bars.importers.text_blocks import blocks
 from dream.bars.importers.text_head import Head, key, read_head, shown
 from dream.bars.importers.text_rows import Sheet
-from dream.bars.sheet import Layout, Opened
 from dream.errors import BarsInvalid
 from dream.types import MINUTE_NS
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dream.bars.importers.columns import Roles
+    from dream.bars.importers.sheet import Chunk, Hints
     from dream.bars.importers.stamps import Stamp
     from dream.bars.importers.text_form import Form
     from dream.bars.importers.text_head import Line
-    from dream.bars.sheet import Chunk, Hints
 
 TEXT_FORMATS: Final[tuple[Form, ...]] = (
     *yahoo.FORMS,

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import polars as pl
 
 from dream.bars.importers import text_blocks
+from dream.bars.importers.sheet import BadRow, Chunk
 from dream.bars.importers.stamps import MONTH, MONTHS, SINGLE, TENTHS, Stamp
 from dream.bars.importers.text_head import SEPARATORS, check_conflict, other_mark
-from dream.bars.sheet import BadRow, Chunk
 from dream.errors import BarsInvalid
 
 if TYPE_CHECKING:

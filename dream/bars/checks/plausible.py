@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dream.bars.clocks import DAY_MIN, year_start_ns
-from dream.bars.holidays import holidays
+from dream.bars.clock.clocks import DAY_MIN, year_start_ns
+from dream.bars.clock.holidays import holidays
+from dream.bars.clock.sessions import closed_times, trading_minutes, weekend
 from dream.bars.reading import SYMBOL_CHARS
-from dream.bars.sessions import closed_times, trading_minutes, weekend
 from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from dream.bars.sheet import Layout
+    from dream.bars.importers.sheet import Layout
     from dream.types import F8, I4, I8, Instrument
 
     B1 = npt.NDArray[np.bool_]

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dream.bars import closed_hour, examine, plausible, quality, reference, sessions, zones
-from dream.bars.clocks import DAY_MIN, iso, year_start_ns
-from dream.bars.holes import holes
+from dream.bars.checks import closed_hour, examine, plausible, quality, reference
+from dream.bars.checks.holes import holes
+from dream.bars.clock import sessions, zones
+from dream.bars.clock.clocks import DAY_MIN, iso, year_start_ns
 from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:
-    from dream.bars.examine import Examination
+    from dream.bars.checks.examine import Examination
     from dream.bars.gather import Mask
     from dream.types import F8, Bars
 

@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dream.bars import closed_hour, quality, zones
-from dream.bars.clocks import DAY_MIN, iso
-from dream.bars.report import Clocks, listed
-from dream.bars.sessions import trading_minutes
+from dream.bars.checks import closed_hour, quality
+from dream.bars.checks.report import Clocks, listed
+from dream.bars.clock import zones
+from dream.bars.clock.clocks import DAY_MIN, iso
+from dream.bars.clock.sessions import trading_minutes
 from dream.errors import BarsInvalid, SpecInvalid
 from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dream.bars.faults import Tally
+    from dream.bars.checks.faults import Tally
+    from dream.bars.checks.holes import Holes
     from dream.bars.gather import Columns, Mask
-    from dream.bars.holes import Holes
+    from dream.bars.importers.sheet import Layout
     from dream.bars.reading import Reading
-    from dream.bars.sheet import Layout
     from dream.types import I8
 
 DAY_NS: Final = DAY_MIN * MINUTE_NS

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dream.bars.clocks import DAY_MIN, SECOND_NS
-from dream.bars.holidays import holidays
-from dream.bars.sessions import (
+from dream.bars.clock.clocks import DAY_MIN, SECOND_NS
+from dream.bars.clock.holidays import holidays
+from dream.bars.clock.sessions import (
     EARLIEST_END_MIN,
     STRETCH,
     closed_times,
