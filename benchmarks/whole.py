@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from benchmarks.rule_run import bars
 from benchmarks.timing import Row, each, in_words
 from dream.bars import content_hash, store
-from dream.bars.faults import Policy
+from dream.bars.checks.faults import Policy
 from dream.bars.ingest import ingest
 from dream.bars.reading import Reading
 from dream.runs import api

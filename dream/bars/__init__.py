@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dream.bars.clocks import trading_clock
+from dream.bars.clock.clocks import trading_clock
 from dream.types import Bars
 
 if TYPE_CHECKING:

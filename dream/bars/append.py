@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import numpy as np
 
 from dream.bars import series, with_atr_m5
-from dream.bars.clocks import DAY_MIN, iso, trading_clock
+from dream.bars.clock.clocks import DAY_MIN, iso, trading_clock
 from dream.bars.overview import CLOSED_MIN
 from dream.errors import BarsInvalid
 from dream.types import MINUTE_NS

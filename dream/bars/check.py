@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dream.bars.clocks import DAY_MIN, FIRST_YEAR, LAST_YEAR, iso, trading_clock, year_start_ns
+from dream.bars.clock import zones
+from dream.bars.clock.clocks import (
+    DAY_MIN,
+    FIRST_YEAR,
+    LAST_YEAR,
+    iso,
+    trading_clock,
+    year_start_ns,
+)
 from dream.errors import BarsInvalid
 from dream.types import F8, I4, I8, MINUTE_NS
 
@@ -100,11 +108,11 @@ def check_rows(rows: Rows, after_ns: int | None = None) -> None:
             spread or volume, a stamp twice or out of order; the first such row is named.
     """
     faults = _out_of_order(rows.at, after_ns)
-    row = _first(rows.px.min(axis=1) <= 0)
-    if row is not None:
-        k = int((rows.px[row] <= 0).argmax())
+    # Asked of all at once first: a minimum of each row takes ten times as long.
+    if rows.px.min(initial=1) <= 0:
+        row, k = np.argwhere(rows.px <= 0)[0]
         found = f"{PRICES[k]} of {rows.px[row, k]} ticks is not positive"
-        faults.append((row, found, f"expected at least one tick; {MEND}"))
+        faults.append((int(row), found, f"expected at least one tick; {MEND}"))
     o, h, l, c = rows.px.T
     for name, side, bad in (
         ("high", "below", h < np.maximum(o, c)),
@@ -115,14 +123,15 @@ def check_rows(rows: Rows, after_ns: int | None = None) -> None:
             shown = ", ".join(f"{p} {x}" for p, x in zip(PRICES, rows.px[row], strict=True))
             found = f"{name} is {side} the open or the close (in ticks: {shown})"
             faults.append((row, found, f"expected low <= open, close <= high; {MEND}"))
-    for name, ticks in (("price", rows.px.max(axis=1)), ("spread", rows.spread)):
-        row = _first(ticks > MAX_TICKS)
-        if row is not None:
-            found = f"{name} of {ticks[row]} ticks is beyond {MAX_TICKS}"
+    for name, ticks in (("price", rows.px), ("spread", rows.spread[:, None])):
+        if ticks.max(initial=0) > MAX_TICKS:
+            row = int((ticks > MAX_TICKS).any(axis=1).argmax())
+            found = f"{name} of {ticks[row].max()} ticks is beyond {MAX_TICKS}"
             faults.append((row, found, f"expected less; {MEND}"))
-    row = _first((rows.spread < 0) | ~(rows.volume >= 0) | np.isinf(rows.volume))
-    if row is not None:
-        found = f"spread is {rows.spread[row]} ticks and volume {rows.volume[row]}"
+    spread, volume = rows.spread, rows.volume
+    if not (spread.min(initial=0) >= 0 <= volume.min(initial=0) and volume.max(initial=0) < np.inf):
+        row = int(((spread < 0) | ~(volume >= 0) | np.isinf(volume)).argmax())
+        found = f"spread is {spread[row]} ticks and volume {volume[row]}"
         faults.append((row, found, "expected numbers that are not negative"))
     rows.at.refuse_first(faults)
 
@@ -160,8 +169,8 @@ def bar_length(counted: Mapping[int, int], path: str) -> int:
     return bar_ns
 
 
-def check_grid(at: Stamps, bar_ns: int) -> None:
-    """Every stamp is a multiple of the bar length, by UTC or else by the trading clock.
+def check_grid(at: Stamps, bar_ns: int, source_clock: str = "utc") -> None:
+    """Every stamp is a multiple of the bar length, by UTC, the trading clock or the source's.
 
     Raises:
         BarsInvalid: a stamp lies between the multiples.
@@ -171,6 +180,9 @@ def check_grid(at: Stamps, bar_ns: int) -> None:
         minute, _ = trading_clock(at.t_open_ns, 0)
         since_day_start_ns = minute.astype(np.int64) * MINUTE_NS + at.t_open_ns % MINUTE_NS
         phase = min(phase, since_day_start_ns % bar_ns, key=np.count_nonzero)
+    if phase.any() and source_clock != "utc":
+        wall_ns = zones.to_wall(at.t_open_ns, zones.parse_clock(source_clock))
+        phase = min(phase, wall_ns % bar_ns, key=np.count_nonzero)
     row = _first(phase != 0)
     if row is not None:
         found = f"the stamp is off the grid of {bar_ns // MINUTE_NS}-minute bars"

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dream.bars import opening, quality
+from dream.bars import opening
 from dream.bars.check import GRID_TOLERANCE, MAX_TICKS, PRICES
-from dream.bars.faults import MOST_PLACES, Tally
-from dream.bars.sessions import stretches
+from dream.bars.checks import plausible, quality
+from dream.bars.checks.faults import MOST_PLACES, Tally
+from dream.bars.clock.sessions import stretches
 from dream.errors import BarsInvalid
 
 if TYPE_CHECKING:
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from dream.bars.importers.sheet import Chunk, Layout, Opened
     from dream.bars.reading import Reading
-    from dream.bars.sheet import Chunk, Layout, Opened
     from dream.types import F8, I4, I8
 
     Mask = npt.NDArray[np.bool_]
@@ -135,18 +137,21 @@ def gather(opened: Opened, reading: Reading, tally: Tally, path: Path) -> Gather
 
 def _joined(parts: list[Columns]) -> Columns:
     """One set of columns; the parts are emptied on the way, so that memory never holds two."""
-    names = ("line", "t_ns", "px", "spread", "volume")
-    whole: dict[str, Any] = {}
-    for name in names:
-        whole[name] = np.concatenate([getattr(part, name) for part in parts])
+
+    def joined(name: str) -> Any:
+        whole = np.concatenate([getattr(part, name) for part in parts])
         for part in parts:
             setattr(part, name, None)
-    return Columns(**whole)
+        return whole
+
+    names = ("px", "t_ns", "volume", "spread", "line")
+    with ThreadPoolExecutor(2) as pool:  # new memory is slow to come by
+        return Columns(**dict(zip(names, pool.map(joined, names), strict=True)))
 
 
 def _points_to_ticks(columns: Columns, point: float, shelf: _Shelf) -> None:
     """Spreads in ticks; where no price was off the tick grid, the rows are counted that are now."""
-    tick = shelf.reading.instrument.tick
+    row, tick = shelf.layout.row, shelf.reading.instrument.tick
     wide, off = (np.zeros(len(columns), np.bool_) for _ in range(2))
     ticks = np.empty(len(columns), np.int32)
     for rows in stretches(len(columns)):
@@ -157,13 +162,13 @@ def _points_to_ticks(columns: Columns, point: float, shelf: _Shelf) -> None:
         ticks[rows] = np.minimum(whole, MAX_TICKS)
     if off.any() and not shelf.rounded:
         said = (
-            f"line {columns.line[r]}: spread of {columns.spread[r]} points of {point:g}"
+            f"{row} {columns.line[r]}: spread of {columns.spread[r]} points of {point:g}"
             for r in np.flatnonzero(off)
         )
         shelf.count_off_tick(int(off.sum()), said, point)
     if wide.any():
         said = (
-            f"line {columns.line[r]}: spread of {columns.spread[r]} points of {point:g} is beyond "
+            f"{row} {columns.line[r]}: spread of {columns.spread[r]} points of {point:g} is beyond "
             f"{MAX_TICKS:,} ticks of {tick:g}"
             for r in np.flatnonzero(wide)
         )
@@ -214,7 +219,7 @@ class _Shelf:
     def put(self, chunk: Chunk) -> Columns:
         """The rows of a chunk that can be used."""
         for bad in chunk.bad:
-            self.tally.add(bad.kind, 1, (f"line {bad.line}: {bad.found}",))
+            self.tally.add(bad.kind, 1, (f"{self.layout.row} {bad.line}: {bad.found}",))
         self.rows += len(chunk.line) + len(chunk.bad)
         keep = np.ones(len(chunk.line), np.bool_)
         with np.errstate(invalid="ignore", over="ignore"):
@@ -251,6 +256,8 @@ class _Shelf:
         else:
             digits = max(digits, self.decimals)
             note = f"--tick {10.0**-digits:.{digits}f} fits all prices and spreads; {rounds}"
+        if other := plausible.other_symbol(self.layout, self.reading.instrument):
+            note = f"{other}; {note}"
         refused = self.tally.policy.of("off_tick") == "refuse"
         self.tally.add("off_tick", self.rounded, self._off, note if refused else "")
 
@@ -276,7 +283,10 @@ class _Shelf:
         o, h, l, c = ticks.T
         impossible = ((np.maximum(o, c) > h) | (np.minimum(o, c) < l)) & keep
         if impossible.any():
-            places = (f"line {chunk.line[r]}: {_shown(px[r])}" for r in np.flatnonzero(impossible))
+            places = (
+                f"{self.layout.row} {chunk.line[r]}: {_shown(px[r])}"
+                for r in np.flatnonzero(impossible)
+            )
             self.tally.add("impossible", int(impossible.sum()), places)
             keep &= ~impossible
         self._count_decimals(px, keep)
@@ -326,7 +336,7 @@ class _Shelf:
             values = (*chunk.px[row].tolist(), float(chunk.spread[row]))
             named = zip((*PRICES, "spread"), values, units, strict=True)
             said = [f"{n} {v:.10g}" for n, v, unit in named if _is_off(v / unit)]
-            return f"line {chunk.line[row]}: {', '.join(said)}"
+            return f"{self.layout.row} {chunk.line[row]}: {', '.join(said)}"
 
         prices = [chunk.px[rows].ravel()]
         prices += [chunk.spread[rows]] if self._unit == "price" else []
@@ -341,7 +351,7 @@ class _Shelf:
         values = chunk.px[:, PRICES.index(name)] if column is None else column
         tick = self.reading.instrument.tick
         places = (
-            f"line {chunk.line[r]}: {name} {_fault(float(values[r]), tick)}"
+            f"{self.layout.row} {chunk.line[r]}: {name} {_fault(float(values[r]), tick)}"
             for r in np.flatnonzero(wrong)
         )
         self.tally.add(kind, int(wrong.sum()), places)

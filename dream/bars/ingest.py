@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from dream.bars import adopt, append, examine, gather, importers, market, opening, report, store
-from dream.bars.faults import Tally
+from dream.bars import adopt, append, gather, importers, opening, store
+from dream.bars.checks import examine, market, report
+from dream.bars.checks.faults import Tally
+from dream.bars.fingerprint import hashing
 from dream.errors import BarsInvalid, InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from dream.bars.append import Appended
+    from dream.bars.checks.report import Report
     from dream.bars.reading import Reading
-    from dream.bars.report import Report
     from dream.types import Bars
 
 
@@ -31,18 +32,19 @@ def read(source: Path, reading: Reading, reference: Bars | None = None) -> tuple
         The report, and the bars that are left, without those of refused rows.
 
     Raises:
-        BarsInvalid: the format is not known, no row can be read, or the clock must be given.
+        BarsInvalid: the format is not known, no row can be read, the clock must be given, or the
+            file changed meanwhile.
         SpecInvalid: a clock, a fault or an action that does not exist.
     """
     opening.check_regular(source)
     tally = Tally(reading.policy)
-    with importers.opened(source, reading.hints) as opened:
-        rows = gather.gather(opened, reading, tally, source)
-        at = examine.Examination(source, opened.layout, reading, tally, rows.columns)
-        examine.order(at)
-        market.look(at, reference)
-    with source.open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    with hashing(source) as hashed:
+        with importers.opened(source, reading.hints) as opened:
+            rows = gather.gather(opened, reading, tally, source)
+            at = examine.Examination(source, opened.layout, reading, tally, rows.columns)
+            examine.order(at)
+            market.look(at, reference)
+        sha256 = hashed()
     columns, instrument, gaps = at.columns, reading.instrument, at.gaps
     bars = adopt(
         instrument, at.bar_ns, columns.t_ns, columns.px, columns.spread, columns.volume

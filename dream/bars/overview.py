@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from dream.bars import content_hash
-from dream.bars.clocks import DAY_MIN
+from dream.bars.clock.clocks import DAY_MIN
 from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:

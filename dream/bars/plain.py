@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dream.bars import examine, gather, importers
+from dream.bars import gather, importers
 from dream.bars.check import Rows, Stamps
-from dream.bars.faults import KINDS, Policy, Tally
+from dream.bars.checks import examine
+from dream.bars.checks.faults import KINDS, Policy, Tally
+from dream.bars.checks.report import listed
 from dream.bars.reading import Reading
-from dream.bars.report import listed
 from dream.errors import BarsInvalid
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from dream.bars import zones
-from dream.bars.faults import Policy
-from dream.bars.sheet import Hints
+from dream.bars.checks.faults import Policy
+from dream.bars.clock import zones
+from dream.bars.importers.sheet import Hints
 from dream.errors import SpecInvalid
 from dream.types import Instrument
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from dream.bars import series, with_atr_m5
-from dream.bars.clocks import iso
+from dream.bars.clock.clocks import iso
 from dream.bars.overview import CLOSED_MIN
 from dream.errors import BarsInvalid, SpecInvalid
 from dream.indicators import atr

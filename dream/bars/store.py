@@ -20,9 +20,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dream.bars import check, content_hash, importers, opening, series, with_atr_m5
-from dream.bars.check import Rows
-from dream.bars.clocks import iso
+from dream.bars import adopt, check, content_hash, importers, opening, with_atr_m5
+from dream.bars.check import Rows, Stamps
+from dream.bars.clock.clocks import iso
 from dream.bars.label import Label, damaged, label_of, metadata
 from dream.errors import BarsInvalid, InputError
 from dream.types import Instrument
@@ -34,6 +34,8 @@ except ImportError:  # Windows
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
+
+    import numpy.typing as npt
 
     from dream.types import F8, Bars
 
@@ -49,6 +51,8 @@ _COLUMNS: Final = pa.schema(
         pa.field("volume", pa.float64(), nullable=False),
     ]
 )
+GROUP_ROWS: Final = 1 << 20
+"""Of a row group of the file; no more than one is copied at a time."""
 _AVERAGE: Final = "atr_m5"
 _MORE_COLUMNS: Final = _COLUMNS.append(pa.field(_AVERAGE, pa.float64(), nullable=False))
 _ENCODINGS: Final = {
@@ -85,21 +89,23 @@ def read(
     if label is None:
         from dream.bars import plain  # noqa: PLC0415 - readers of foreign files, only for such
 
-        kind, average = instrument or Instrument(), None
+        kind, average, clock = instrument or Instrument(), None, PLAIN_CLOCK
         rows, bar_ns = plain.read(path, kind)
     else:
         rows, average = _stored(path)
+        clock = label.source_clock
         bar_ns, kind = label.bar_ns, _agreed(label, instrument, path)
     check.check_rows(rows)
     t = rows.at.t_open_ns
-    check.check_grid(rows.at, bar_ns)
+    check.check_grid(rows.at, bar_ns, clock)
     first = 0 if from_ns is None else int(np.searchsorted(t, from_ns))
     end = len(t) if to_ns is None else int(np.searchsorted(t, to_ns - bar_ns, side="right"))
     if first >= end:
         whole = f"{iso(int(t[0]))} to {iso(int(t[-1]) + bar_ns)}"
         raise BarsInvalid(f"{path}: no bar lies in the range asked for; the file has {whole}")
     cut = slice(first, end)
-    bars = series(kind, bar_ns, t[cut], rows.px[cut], rows.spread[cut], rows.volume[cut])
+    px = rows.px if end - first == len(t) else rows.px[cut].copy()
+    bars = adopt(kind, bar_ns, t[cut], px, rows.spread[cut].copy(), rows.volume[cut].copy())
     return bars if average is None else with_atr_m5(bars, average[cut])
 
 
@@ -129,13 +135,18 @@ def write(
     at = check.nanoseconds(bars.t_close_ns - bars.bar_ns, 1, "bars", 1)
     rows = Rows(at, bars.px, bars.spread, bars.volume)
     check.check_rows(rows)
-    check.check_grid(at, check.bar_length({bars.bar_ns: 1}, at.path))
+    check.check_grid(at, check.bar_length({bars.bar_ns: 1}, at.path), source_clock)
     if bars.atr_m5 is not None and not _are_averages(bars.atr_m5):
         raise BarsInvalid(f"cannot write {path}: an average true range is negative or infinite")
     label = metadata(Label(bars.instrument, bars.bar_ns, source_clock, tuple(provenance)))
-    averages = bars.atr_m5 is not None
-    with replacing(Path(path), force=force) as file, writer(file, atr_m5=averages) as out:
-        out.write_table(table(rows, bars.atr_m5))
+    average = bars.atr_m5
+    with (
+        replacing(Path(path), force=force) as file,
+        writer(file, atr_m5=average is not None) as out,
+    ):
+        for first in range(0, len(bars), GROUP_ROWS):
+            group = slice(first, first + GROUP_ROWS)
+            out.write_table(table(_part(rows, group), None if average is None else average[group]))
         out.add_key_value_metadata(label)
 
 
@@ -222,12 +233,23 @@ def writer(file: IO[bytes], *, atr_m5: bool = False) -> Generator[Any]:
 
 def table(rows: Rows, atr_m5: F8 | None = None) -> Any:
     """Checked rows as an Arrow table of dream's columns; (n,) float64 averages if there are any."""
-    t = pa.array(rows.at.t_open_ns).cast(_COLUMNS.field("timestamp").type)
-    columns = [t, *(pa.array(rows.px[:, k]) for k in range(4)), pa.array(rows.spread)]
-    columns.append(pa.array(rows.volume))
-    if atr_m5 is None:
-        return pa.Table.from_arrays(columns, schema=_COLUMNS)
-    return pa.Table.from_arrays([*columns, pa.array(atr_m5)], schema=_MORE_COLUMNS)
+    columns = [rows.at.t_open_ns, *rows.px.T, rows.spread, rows.volume]
+    columns += [] if atr_m5 is None else [atr_m5]
+    schema = _COLUMNS if atr_m5 is None else _MORE_COLUMNS
+    arrays = [_array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _array(values: npt.NDArray[Any], kind: Any) -> Any:
+    """(n,) numbers as an Arrow array; Arrow's own way from numpy, too, imports pandas."""
+    assert values.dtype == (np.int64 if pa.types.is_timestamp(kind) else str(kind))
+    buffer = pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(kind, len(values), [None, buffer])
+
+
+def _part(rows: Rows, part: slice) -> Rows:
+    at = Stamps(rows.at.path, rows.at.first_row + part.start, rows.at.t_open_ns[part])
+    return Rows(at, rows.px[part], rows.spread[part], rows.volume[part])
 
 
 def _are_averages(atr_m5: F8) -> bool:

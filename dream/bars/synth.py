@@ -22,8 +22,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from dream.bars import series
-from dream.bars.clocks import DAY_MIN, FIRST_YEAR, LAST_YEAR, instants, iso, year_start_ns
-from dream.bars.holidays import easter, nth_weekday
+from dream.bars.clock.clocks import DAY_MIN, FIRST_YEAR, LAST_YEAR, instants, iso, year_start_ns
+from dream.bars.clock.holidays import easter, nth_weekday
 from dream.errors import SpecInvalid
 from dream.types import F8, I4, I8, MINUTE_NS, Bars, Instrument
 

@@ -42,8 +42,9 @@ def info(
 
     Example: dream bars info gold.parquet
     """
-    from dream.bars import clocks, store
+    from dream.bars import store
     from dream.bars.chart import chart
+    from dream.bars.clock import clocks
     from dream.bars.overview import overview
 
     start, end = (None if text is None else clocks.parse_instant(text) for text in (from_, to))
@@ -134,8 +135,9 @@ def resample(
 
     Example: dream bars resample m5.parquet --to M15 -o m15.parquet
     """
-    from dream.bars import clocks, content_hash, ingest, store
+    from dream.bars import content_hash, ingest, store
     from dream.bars import resample as longer
+    from dream.bars.clock import clocks
 
     if ingest.same_file(file, out):
         raise InputError(f"{out} is the source itself; give another output")
@@ -192,8 +194,9 @@ def synth(
 
     Example: dream bars synth -o made-up.parquet --bars 50802 --seed 1
     """
-    from dream.bars import clocks, content_hash, store
+    from dream.bars import content_hash, store
     from dream.bars import synth as generator
+    from dream.bars.clock import clocks
 
     start_ns = generator.START_NS if from_ is None else clocks.parse_instant(from_)
     made = generator.make(bars, seed, start_ns=start_ns)

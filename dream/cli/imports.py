@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,10 +14,12 @@ from dream.cli.words import bar_file, many, printable
 from dream.errors import BarsInvalid, SpecInvalid
 
 if TYPE_CHECKING:
-    from dream.bars.faults import Policy
+    from collections.abc import Generator
+
+    from dream.bars.checks.faults import Policy
+    from dream.bars.checks.report import Report
+    from dream.bars.importers.sheet import Hints
     from dream.bars.reading import Reading
-    from dream.bars.report import Report
-    from dream.bars.sheet import Hints
     from dream.types import Bars
 
 Source = Annotated[
@@ -96,7 +100,7 @@ def import_(
     Example: dream bars import XAUUSD_M15.csv --clock eet-eu -o gold.parquet
     """
     from dream.bars import ingest
-    from dream.bars.clocks import iso
+    from dream.bars.clock.clocks import iso
 
     reading = _reading(
         {"symbol": symbol, "tick": tick}, clock, _policy(on, rounding=rounding), spread_unit, point,
@@ -105,7 +109,8 @@ def import_(
     known, target = _known(reference), bar_file(out)
     added: dict[str, Any] = {}
     if append:
-        report, done = ingest.extend(bar_file(source), target, reading, reference=known)
+        with _leaving_nothing():
+            report, done = ingest.extend(bar_file(source), target, reading, reference=known)
         added = {
             "added": done.added,
             "overlapped": done.overlapped,
@@ -114,7 +119,8 @@ def import_(
             "notes_append": list(done.notes),
         }
     else:
-        report = ingest.ingest(bar_file(source), target, reading, reference=known, force=force)
+        with _leaving_nothing():
+            report = ingest.ingest(bar_file(source), target, reading, reference=known, force=force)
     if as_json:
         typer.echo(json.dumps(report.as_json() | {"file": str(out)} | added, allow_nan=False))
         return
@@ -159,7 +165,8 @@ def check(
         {"symbol": symbol, "tick": tick}, clock, _policy(on, rounding=rounding), spread_unit, point,
         _hints(column, day_first, price_divisor),
     )  # fmt: skip
-    report, _ = ingest.read(bar_file(source), reading, _known(reference))
+    with _leaving_nothing():
+        report, _ = ingest.read(bar_file(source), reading, _known(reference))
     if as_json:
         typer.echo(json.dumps(report.as_json(), allow_nan=False))
     else:
@@ -170,6 +177,20 @@ def check(
         hint = f"try --clock {fits[0]}" if fits else "mend the file, or see --on"
         typer.echo(f"An import is refused: {', '.join(names)}; {hint}.", err=True)
         raise typer.Exit(BarsInvalid.exit_code)
+
+
+@contextmanager
+def _leaving_nothing() -> Generator[None]:
+    """A request to end (SIGTERM) ends the block as an error does: temporary files are removed."""
+
+    def leave(number: int, _frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    previous = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
 
 
 def _reading(
@@ -191,7 +212,7 @@ def _reading(
 
 
 def _policy(on: list[str] | None, *, rounding: bool) -> Policy:
-    from dream.bars.faults import Policy
+    from dream.bars.checks.faults import Policy
 
     chosen: dict[str, Any] = {"off_tick": "round"} if rounding else {}
     for text in on or []:
@@ -205,7 +226,7 @@ def _policy(on: list[str] | None, *, rounding: bool) -> Policy:
 
 
 def _hints(column: list[str] | None, day_first: bool | None, divisor: int | None) -> Hints:
-    from dream.bars.sheet import ROLES, Hints
+    from dream.bars.importers.sheet import ROLES, Hints
 
     columns: dict[str, str] = {}
     for text in column or []:
@@ -228,8 +249,8 @@ def _known(reference: Path | None) -> Bars | None:
 
 def _print(report: Report) -> None:
     """The report as a trader reads it: what was read, the clock, every fault with what was done."""
-    from dream.bars.clocks import iso
-    from dream.bars.report import DONE, described
+    from dream.bars.checks.report import DONE, described
+    from dream.bars.clock.clocks import iso
     from dream.types import MINUTE_NS
 
     clock, days = report.clock, report.days

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from dream.bars import clocks, content_hash, store
+from dream.bars import content_hash, store
+from dream.bars.clock import clocks
 from dream.errors import BarsInvalid, InputError, SpecInvalid
 from dream.files import read_bounded
 from dream.llm import caching, catalog

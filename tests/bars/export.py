@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dream.bars import series, zones
+from dream.bars import series
+from dream.bars.clock import zones
 from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:

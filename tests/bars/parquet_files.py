@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dream.bars.importers.parquet import open_parquet
-from dream.bars.sheet import Chunk, Hints, Layout
+from dream.bars.importers.sheet import Chunk, Hints, Layout
 from dream.errors import BarsInvalid
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dream.bars import clocks, content_hash, series, synth, with_atr_m5
+from dream.bars import content_hash, series, synth, with_atr_m5
 from dream.bars.append import Gap, append
+from dream.bars.clock import clocks
 from dream.errors import BarsInvalid
 from dream.types import MINUTE_NS, Bars, Instrument
 from tests.bars.sameness import same

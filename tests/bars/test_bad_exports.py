@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dream.bars import clocks, store, synth
+from dream.bars import store, synth
+from dream.bars.clock import clocks
 from dream.cli import main
 from tests.bars import export
 from tests.bars.files import names

@@ -16,7 +16,7 @@ from dream.bars.importers import bi5, records
 from dream.bars.importers.bi5 import open_bi5
 from dream.bars.importers.container import unpacked
 from dream.bars.importers.hst import open_hst
-from dream.bars.sheet import BadRow, Chunk, Hints, Opened
+from dream.bars.importers.sheet import BadRow, Chunk, Hints, Opened
 from dream.errors import BarsInvalid, SpecInvalid
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dream.bars import clocks, series, synth
+from dream.bars import series, synth
 from dream.bars.chart import BUT_A_DAY, HOLED, NOTHING, OUTSIDE, WHOLE, chart
+from dream.bars.clock import clocks
 from dream.types import MINUTE_NS, Bars, Instrument
 from tests.indicators.series import bars_of, walk
 

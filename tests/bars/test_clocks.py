@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dream.bars import clocks
+from dream.bars.clock import clocks
 from dream.errors import SpecInvalid
 from dream.types import MINUTE_NS
 

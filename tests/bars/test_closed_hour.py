@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dream.bars import closed_hour, zones
+from dream.bars.checks import closed_hour
+from dream.bars.clock import zones
 from dream.types import MINUTE_NS
 from tests.bars import stamps
 from tests.bars.stamps import gold

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dream.bars import clocks, content_hash, ingest, store, synth, with_atr_m5
-from dream.bars.faults import Policy
+from dream.bars import content_hash, ingest, store, synth, with_atr_m5
+from dream.bars.checks.faults import Policy
+from dream.bars.clock import clocks
+from dream.bars.importers.sheet import Hints
 from dream.bars.reading import Reading
 from dream.bars.resample import resample
-from dream.bars.sheet import Hints
 from dream.types import MINUTE_NS
 from tests.bars import export
 from tests.bars.sameness import same

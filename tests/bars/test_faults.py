@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dream.bars import store
-from dream.bars.faults import KINDS, Policy
+from dream.bars.checks.faults import KINDS, Policy
 from dream.bars.ingest import ingest, read
 from dream.bars.reading import Reading
 from dream.errors import BarsInvalid, SpecInvalid

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dream.bars import clocks, ingest, report, store, synth
-from dream.bars.faults import KINDS, Policy
+from dream.bars import ingest, store, synth
+from dream.bars.checks import report
+from dream.bars.checks.faults import KINDS, Policy
+from dream.bars.clock import clocks
+from dream.bars.importers.sheet import Hints
 from dream.bars.reading import Reading
 from dream.bars.resample import resample
-from dream.bars.sheet import Hints
 from dream.errors import BarsInvalid, SchemaUnknown, SpecInvalid
 from dream.types import Instrument
 from tests.bars import export

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dream.bars.clocks import instants, iso
-from dream.bars.holes import Holes, holes
+from dream.bars.checks.holes import Holes, holes
+from dream.bars.clock.clocks import instants, iso
 from tests.bars import by_hand
 
 MINUTE_NS = 60 * 10**9

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dream.bars import clocks, content_hash, store, synth
-from dream.bars.faults import Policy
+from dream.bars import content_hash, store, synth
+from dream.bars.checks.faults import Policy
+from dream.bars.clock import clocks
 from dream.bars.importers import parquet, text_blocks
 from dream.bars.ingest import ingest
 from dream.bars.reading import Reading

@@ -14,7 +14,7 @@ import pytest
 from dream.bars.importers import parquet
 from dream.bars.importers.parquet import open_parquet
 from dream.bars.importers.parquet_columns import roles
-from dream.bars.sheet import Hints
+from dream.bars.importers.sheet import Hints
 from dream.errors import BarsInvalid, SpecInvalid
 from tests.bars.parquet_files import (
     CLOSE,

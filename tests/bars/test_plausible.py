@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dream.bars import plausible, quality, synth
-from dream.bars.clocks import instants, trading_clock
+from dream.bars import synth
+from dream.bars.checks import plausible, quality
+from dream.bars.clock.clocks import instants, trading_clock
 from tests.bars import by_hand
 
 MINUTE_NS = 60 * 10**9

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dream.bars import quality
-from dream.bars.clocks import instants, iso
-from dream.bars.sessions import STRETCH
+from dream.bars.checks import quality
+from dream.bars.clock.clocks import instants, iso
+from dream.bars.clock.sessions import STRETCH
 from tests.bars import by_hand
 
 MINUTE_NS = 60 * 10**9

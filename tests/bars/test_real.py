@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dream.bars import clocks, content_hash, store, synth
+from dream.bars import content_hash, store, synth
+from dream.bars.clock import clocks
 from dream.bars.ingest import ingest
 from dream.bars.overview import overview
 from dream.bars.reading import Reading

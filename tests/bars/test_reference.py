@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dream.bars import reference, series, store, zones
+from dream.bars import series, store
+from dream.bars.checks import reference
+from dream.bars.clock import zones
 from dream.types import MINUTE_NS, Bars, Instrument
 from tests.bars import stamps
 from tests.bars.stamps import gold

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dream.bars import clocks, series, synth
+from dream.bars import series, synth
+from dream.bars.clock import clocks
 from dream.bars.resample import PERIODS, Resampled, resample
 from dream.errors import BarsInvalid, SpecInvalid
 from dream.indicators import periods

@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dream.bars import clocks, series
+from dream.bars import series
+from dream.bars.clock import clocks
 from dream.bars.resample import resample
 from dream.types import MINUTE_NS, Bars, Instrument
 

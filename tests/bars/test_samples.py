@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from dream.bars import content_hash, ingest, store
-from dream.bars.faults import Policy
+from dream.bars.checks.faults import Policy
 from dream.bars.reading import Reading
 from dream.bars.resample import resample
 from dream.errors import BarsInvalid
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from dream.bars.report import Report
+    from dream.bars.checks.report import Report
 
 DAY_NS = 1440 * MINUTE_NS
 MT5, MT5_PYTHON = "MetaTrader 5 export", "MetaTrader 5 Python"

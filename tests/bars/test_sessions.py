@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dream.bars import sessions, synth
-from dream.bars.clocks import day_text, trading_clock
-from dream.bars.holidays import holidays
+from dream.bars import synth
+from dream.bars.clock import sessions
+from dream.bars.clock.clocks import day_text, trading_clock
+from dream.bars.clock.holidays import holidays
 
 MINUTE_NS = 60 * 10**9
 NEW_YORK = ZoneInfo("America/New_York")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dream.bars import clocks, content_hash, series, store, synth, with_atr_m5
+from dream.bars import content_hash, series, store, synth, with_atr_m5
+from dream.bars.clock import clocks
 from dream.errors import BarsInvalid
 from dream.types import MINUTE_NS, Bars, Instrument
 from tests.bars.files import good_rows, write_csv, write_parquet
@@ -264,3 +267,25 @@ def test_csv_with_the_marks_of_other_systems(tmp_path: Path) -> None:
         path = tmp_path / "other.csv"
         path.write_bytes(content.encode())
         assert content_hash(store.read(path)) == expected
+
+
+def test_row_groups_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A series of many row groups is read back whole, its averages too."""
+    bars = synth.make(1_000, 3)
+    bars = with_atr_m5(bars, np.linspace(1.0, 50.0, 1_000))
+    for rows in (7, 250, 999, 1_000):
+        monkeypatch.setattr(store, "GROUP_ROWS", rows)
+        path = tmp_path / f"{rows}.parquet"
+        store.write(bars, path, source_clock="utc")
+        assert pq.ParquetFile(path).num_row_groups == -(-1_000 // rows)
+        assert same(store.read(path), bars)
+
+
+def test_writing_does_without_pandas(tmp_path: Path) -> None:
+    """Which pyarrow imports, where it is installed, to look at an array: half a second."""
+    code = (
+        "import sys; from dream.bars import store, synth;"
+        f"store.write(synth.make(10, 1), {str(tmp_path / 'b.parquet')!r}, source_clock='utc');"
+        "sys.exit('pandas' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dream.bars import check, clocks, content_hash, synth
+from dream.bars import check, content_hash, synth
+from dream.bars.clock import clocks
 from dream.errors import SpecInvalid
 
 if TYPE_CHECKING:

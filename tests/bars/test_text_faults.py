@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dream.bars.importers import text_blocks, text_rows
+from dream.bars.importers.sheet import BadRow, Chunk, Hints
 from dream.bars.importers.text import open_text
-from dream.bars.sheet import BadRow, Chunk, Hints
 from dream.errors import BarsInvalid, SpecInvalid
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dream.bars.importers import stamps
+from dream.bars.importers.sheet import Chunk, Hints, Layout
 from dream.bars.importers.text import open_text
-from dream.bars.sheet import Chunk, Hints, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dream.bars.importers import text_blocks
+from dream.bars.importers.sheet import Hints
 from dream.bars.importers.text import open_text
-from dream.bars.sheet import Hints
 from dream.errors import BarsInvalid
 
 if TYPE_CHECKING:

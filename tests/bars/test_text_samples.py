@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dream.bars.clocks import iso
+from dream.bars.clock.clocks import iso
+from dream.bars.importers.sheet import Chunk, Hints, Layout
 from dream.bars.importers.text import open_text
-from dream.bars.sheet import Chunk, Hints, Layout
 from dream.errors import BarsInvalid
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def test_what_the_layouts_say(samples: Path) -> None:
     assert "2563 is 2020" in layout(samples, "m15_buddhist_year_ampm").notes[0]
     investing = layout(samples, "investing_com_d1")
     assert investing.unused == ("Vol.", "Change %")
-    assert investing.notes == ("the column Vol. is empty in the first 199 rows: not used",)
+    assert investing.notes == ("the column Vol. is empty in all rows: not used",)
 
 
 def test_an_empty_download_is_called_so(samples: Path) -> None:

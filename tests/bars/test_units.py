@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from dream.bars import clocks, ingest, store, synth
-from dream.bars.faults import Policy
+from dream.bars import ingest, store, synth
+from dream.bars.checks.faults import Policy
+from dream.bars.clock import clocks
 from dream.bars.reading import Reading
 from dream.errors import BarsInvalid, InputError
 from tests.bars.files import START, Row, good_rows, write_csv
@@ -18,7 +19,7 @@ from tests.bars.files import START, Row, good_rows, write_csv
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dream.bars.faults import Action
+    from dream.bars.checks.faults import Action
 
 
 def reading(clock: str | None = None, **actions: Action) -> Reading:

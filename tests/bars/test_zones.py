@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dream.bars import clocks, zones
+from dream.bars.clock import clocks, zones
 from dream.errors import SpecInvalid
 from dream.types import MINUTE_NS
 
@@ -267,7 +267,7 @@ import sys, zoneinfo
 zoneinfo.reset_tzpath(to=[])
 sys.modules["tzdata"] = None
 import numpy as np
-from dream.bars import clocks, zones
+from dream.bars.clock import clocks, zones
 from dream.errors import SpecInvalid
 assert zones.to_utc(np.array([5]), zones.parse_clock("fixed:+00:30")).t_ns[0] < 0
 for act in (

@@ -20,7 +20,7 @@ from tests.runs.journal_samples import write_run
 
 CHILD = """
 import json, os, pathlib, subprocess, sys
-from dream.bars.faults import Policy
+from dream.bars.checks.faults import Policy
 from dream.bars.reading import Reading
 from dream.bars.ingest import ingest
 from dream.errors import DreamError

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dream.bars import zones
-from dream.bars.faults import KINDS
-from dream.bars.sheet import ROLES
+from dream.bars.checks.faults import KINDS
+from dream.bars.clock import zones
+from dream.bars.importers.sheet import ROLES
 from tests.docs.pages import BARS, blocks, table
 from tests.docs.reader import Reader
 

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from dream.bars.clocks import trading_clock
+from dream.bars.clock.clocks import trading_clock
 from dream.bars.store import read
 from dream.errors import BarsInvalid
 from dream.indicators.periods import periods

@@ -13,14 +13,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from dream.bars import opening
-from dream.bars.sheet import Opened
+from dream.bars.importers.sheet import Opened
 from dream.errors import BarsInvalid
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-    from dream.bars.sheet import Hints
+    from dream.bars.importers.sheet import Hints
 
 READERS: Final = {"text": "text", "parquet": "parquet", "hst": "hst", "bi5": "bi5"}
 PARQUET_MAGIC: Final = b"PAR1"

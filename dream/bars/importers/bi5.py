@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dream.bars.clocks import SECOND_NS
+from dream.bars.clock.clocks import SECOND_NS
 from dream.bars.importers.records import chunk, refuse_hints, told_divisor
-from dream.bars.sheet import Layout, Opened
+from dream.bars.importers.sheet import Layout, Opened
 from dream.errors import BarsInvalid
 from dream.files import open_regular
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import PurePath
 
-    from dream.bars.sheet import Chunk, Hints
+    from dream.bars.importers.sheet import Chunk, Hints
 
 RECORD: Final = np.dtype(
     [("seconds", ">u4"), ("open", ">u4"), ("close", ">u4"), ("low", ">u4"), ("high", ">u4"),
@@ -80,11 +80,13 @@ def open_bi5(path: Path, hints: Hints, named: PurePath | None = None) -> Opened:
         "utc",
         bar_ns=place.bar_seconds * SECOND_NS,
         symbol=place.symbol,
+        point=1 / divisor,
         notes=(
             place.note,
             f"prices are integers, divided by {divisor:,} {from_where}",
             f"prices are {place.side} prices",
         ),
+        row="record",
     )
     return Opened(layout, _chunks(records, place, divisor))
 

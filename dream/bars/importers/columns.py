@@ -14,8 +14,8 @@ from dream.errors import BarsInvalid, SpecInvalid
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from dream.bars.importers.sheet import Hints
     from dream.bars.importers.text_form import Form
-    from dream.bars.sheet import Hints
 
 PRICES: Final = ("open", "high", "low", "close")
 HEADER: Final = ",".join(("timestamp", *PRICES))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from dream.bars import opening
-from dream.bars.clocks import SECOND_NS
+from dream.bars.clock.clocks import SECOND_NS
 from dream.bars.importers.records import RECORDS_AT_ONCE, chunk, refuse_hints
-from dream.bars.sheet import Layout, Opened
+from dream.bars.importers.sheet import Layout, Opened
 from dream.errors import BarsInvalid
 from dream.files import open_regular
 from dream.types import MINUTE_NS
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from dream.bars.sheet import Chunk, Hints
+    from dream.bars.importers.sheet import Chunk, Hints
     from dream.types import F8
 
 HEADER: Final = struct.Struct("<i64s12s4i13i")
@@ -117,6 +117,7 @@ def _header(head: bytes, path: Path) -> tuple[int, Layout]:
         point=float(f"1e-{digits}"),
         unused=("real_volume",) if version != 400 else (),
         notes=notes,
+        row="record",
     )
 
 

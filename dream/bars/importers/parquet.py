@@ -16,7 +16,7 @@ from dream.bars.importers import parquet_columns
 from dream.bars.importers import parquet_stamps as stamps
 from dream.bars.importers.parquet_columns import PRICES, SHOWN, SHOWN_CHARS
 from dream.bars.importers.records import RECORDS_AT_ONCE, chunk, told_divisor
-from dream.bars.sheet import BadRow, Layout, Opened
+from dream.bars.importers.sheet import BadRow, Layout, Opened
 from dream.errors import BarsInvalid
 from dream.types import MINUTE_NS
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from pathlib import Path
 
-    from dream.bars.sheet import Chunk, Hints
+    from dream.bars.importers.sheet import Chunk, Hints
     from dream.types import F8
 
 _PERIOD: Final = re.compile(r"(?:PERIOD_)?(?:([MHD])(\d+)|(\d+) ?(m|min|h|d))")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from dream.bars.sheet import Hints
+    from dream.bars.importers.sheet import Hints
 
 PRICES: Final = ("open", "high", "low", "close")
 GIVEN: Final = ("timestamp", *PRICES, "volume", "spread")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from dream.bars.clocks import SECOND_NS
+from dream.bars.clock.clocks import SECOND_NS
 from dream.errors import BarsInvalid
 
 if TYPE_CHECKING:

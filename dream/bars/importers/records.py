@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dream.bars.clocks import FIRST_YEAR, LAST_YEAR, year_start_ns
-from dream.bars.sheet import BadRow, Chunk
+from dream.bars.clock.clocks import FIRST_YEAR, LAST_YEAR, year_start_ns
+from dream.bars.importers.sheet import BadRow, Chunk
 from dream.errors import SpecInvalid
 
 if TYPE_CHECKING:
-    from dream.bars.sheet import Hints
+    from dream.bars.importers.sheet import Hints
     from dream.types import F8, I8
 
 RECORDS_AT_ONCE: Final = 1 << 18

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from dream.bars.clocks import FIRST_YEAR, LAST_YEAR, SECOND_NS, year_start_ns
+from dream.bars.clock.clocks import FIRST_YEAR, LAST_YEAR, SECOND_NS, year_start_ns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from dream.types import I4, I8
 
@@ -28,6 +28,7 @@ Kind = Literal["full", "date", "time", "epoch"]
 FIELDS: Final = "ymdhinsfpqguv"
 """Year, month, day, hour, 12-hour, minute, second, fraction, A or P, the M after it, sign and hours
 and minutes of the offset. Literals are never small letters."""
+DATE: Final = "ymd"
 MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 MONTH: Final = rf"(?i)({'|'.join(MONTHS)})[a-z]*\.?"
 SINGLE: Final = r"\b([0-9])\b"
@@ -98,9 +99,58 @@ class Stamp:
         Returns:
             (n,) int64, anything where the stamp is none; (n,) whether it is one.
         """
+        rows = text.shape[1]
+        begins = np.ones(rows, np.bool_)  # most rows have the date of the row before
+        begins[1:] = False
+        for code, row in zip(self.template, text, strict=True):
+            if code in DATE:
+                begins[1:] |= row[1:] != row[:-1]
+        first = np.flatnonzero(begins)
+        days, fine = self._days(text[:, first])
+        times = np.diff(np.append(first, rows))
+        ok = np.repeat(fine, times)
+        of_day_ns, fine = self._of_day(text)
+        ok &= fine
+        return np.repeat(days * DAY_NS, times) + of_day_ns, ok
+
+    def _days(self, text: Text) -> tuple[I8, Mask]:
+        """(n,) int64 dates as days since 1970; (n,) whether they are such."""
+        part, ok = self._numbers(text, dates=True)
+        year, month, day = part["y"], part["m"], part["d"]
+        if self.template.count("y") == 2:
+            year = year + np.where(year < 70, 2000, 1900)  # as strptime of C reads them
+        elif self.buddhist:
+            year = year - BUDDHIST_YEARS
+        ok &= (year >= FIRST_YEAR) & (year <= LAST_YEAR) & (month >= 1) & (month <= 12) & (day >= 1)
+        months = ((year - 1970) * 12 + month - 1).astype("M8[M]")
+        dates = months.astype("M8[D]") + (day - 1)
+        ok &= dates.astype("M8[M]") == months  # no 30 February
+        return dates.astype(np.int64), ok
+
+    def _of_day(self, text: Text) -> tuple[I8, Mask]:
+        """(n,) int64 nanoseconds since midnight, of stamps with offsets since that of UTC."""
+        part, ok = self._numbers(text, dates=False)
+        none = np.zeros(1, np.int32)
+        hour, minute, second = (part.get(code, none) for code in "hns")
+        if "i" in part:
+            ok &= (part["i"] >= 1) & (part["i"] <= 12)
+            hour = part["i"] % 12 + 12 * part["p"]
+        ahead_min = part.get("u", none) * 60 + part.get("v", none)
+        ok &= (hour < 24) & (minute < 60) & (second < 60)
+        ok &= (ahead_min <= MOST_AHEAD_MIN) & (part.get("v", none) < 60)
+        ahead_min = ahead_min * (1 - 2 * part.get("g", none))
+        t_ns = (((hour * 60) + minute - ahead_min) * 60 + second) * np.int64(SECOND_NS)
+        if "f" in part:
+            t_ns = t_ns + part["f"].astype(np.int64) * 10 ** (9 - self.template.count("f"))
+        return t_ns, ok
+
+    def _numbers(self, text: Text, *, dates: bool) -> tuple[dict[str, I4], Mask]:
+        """The fields of dates, or all others, as (n,) int32; (n,) whether they can be such."""
         ok = np.ones(text.shape[1], np.bool_)
         part: dict[str, I4] = {}
         for code, row in zip(self.template, text, strict=True):
+            if (code in DATE) != dates:
+                continue
             if code not in FIELDS:
                 ok &= row == ord(code)
             elif code in "pqg":
@@ -112,32 +162,7 @@ class Stamp:
                 digit = row - 48  # wraps around where it is none
                 ok &= digit <= 9
                 part[code] = part[code] * 10 + digit if code in part else digit.astype(np.int32)
-        return self._instants(part, ok)
-
-    def _instants(self, part: Mapping[str, I4], ok: Mask) -> tuple[I8, Mask]:
-        year, month, day = part["y"], part["m"], part["d"]
-        if self.template.count("y") == 2:
-            year = year + np.where(year < 70, 2000, 1900)  # as strptime of C reads them
-        elif self.buddhist:
-            year = year - BUDDHIST_YEARS
-        none = np.zeros(1, np.int32)
-        hour, minute, second = (part.get(code, none) for code in "hns")
-        if "i" in part:
-            ok &= (part["i"] >= 1) & (part["i"] <= 12)
-            hour = part["i"] % 12 + 12 * part["p"]
-        ahead_min = part.get("u", none) * 60 + part.get("v", none)
-        ok &= (year >= FIRST_YEAR) & (year <= LAST_YEAR) & (month >= 1) & (month <= 12) & (day >= 1)
-        ok &= (hour < 24) & (minute < 60) & (second < 60)
-        ok &= (ahead_min <= MOST_AHEAD_MIN) & (part.get("v", none) < 60)
-        months = ((year - 1970) * 12 + month - 1).astype("M8[M]")
-        dates = months.astype("M8[D]") + (day - 1)
-        ok &= dates.astype("M8[M]") == months  # no 30 February
-        ahead_min = ahead_min * (1 - 2 * part.get("g", none))
-        day_s = ((hour * 60) + minute - ahead_min) * 60 + second
-        t_ns = dates.astype(np.int64) * DAY_NS + day_s * np.int64(SECOND_NS)
-        if "f" in part:
-            t_ns += part["f"].astype(np.int64) * 10 ** (9 - self.template.count("f"))
-        return t_ns, ok
+        return part, ok
 
     def read_epoch(self, values: I8) -> tuple[I8, Mask]:
         """The same of (n,) int64 numbers since 1970."""

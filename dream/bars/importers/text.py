@@ -20,10 +20,11 @@ from dream.bars.importers import (
     tradingview,
     yahoo,
 )
+from dream.bars.importers.ahead import in_order
+from dream.bars.importers.sheet import Layout, Opened
 from dream.bars.importers.text_blocks import blocks
 from dream.bars.importers.text_head import Head, key, read_head, shown
 from dream.bars.importers.text_rows import Sheet
-from dream.bars.sheet import Layout, Opened
 from dream.errors import BarsInvalid
 from dream.types import MINUTE_NS
 
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dream.bars.importers.columns import Roles
+    from dream.bars.importers.sheet import Chunk, Hints
     from dream.bars.importers.stamps import Stamp
     from dream.bars.importers.text_form import Form
     from dream.bars.importers.text_head import Line
-    from dream.bars.sheet import Chunk, Hints
 
 TEXT_FORMATS: Final[tuple[Form, ...]] = (
     *yahoo.FORMS,
@@ -74,7 +75,6 @@ def open_text(path: Path, hints: Hints) -> Opened:
     data = [line for line in rows if len(line.fields) == len(roles.names)]
     notes = [f"{head.comments} comment lines skipped"] if head.comments > 1 else []
     notes += ["1 comment line skipped"] if head.comments == 1 else []
-    roles = _without_empty(roles, data, notes)
     values = _stamps(data, roles)
     stamp = stamps.find(values)
     if stamp is None:
@@ -85,7 +85,7 @@ def open_text(path: Path, hints: Hints) -> Opened:
     comma = _decimal_comma(data, roles)
     sheet = Sheet(path, head.separator, width, roles, stamp, comma, divisor, same, values[0])
     stamp = _ordered(stamp, values, sheet, rows[0], hints)
-    sheet = replace(sheet, stamp=stamp)
+    sheet = _without_empty(replace(sheet, stamp=stamp), data, rows[0], notes)
     layout = _layout(form, sheet, data, values, notes)
     if form.symbol_line is not None and len(head.lines[form.symbol_line].fields) > 1:
         layout = _of_symbol(layout, head.lines[form.symbol_line].fields[1])
@@ -93,8 +93,8 @@ def open_text(path: Path, hints: Hints) -> Opened:
 
 
 def _chunks(sheet: Sheet, first: Line) -> Iterator[Chunk]:
-    for block in blocks(sheet.path, first.at, first.number):
-        chunk = text_rows.rows(block, sheet)
+    walk = blocks(sheet.path, first.at, first.number)
+    for chunk in in_order(lambda block: text_rows.rows(block, sheet), walk):
         if len(chunk.line) or chunk.bad:
             yield chunk
 
@@ -135,15 +135,25 @@ def _columns(head: Head, form: Form, hints: Hints) -> tuple[Roles, tuple[Line, .
     return roles, data
 
 
-def _without_empty(roles: Roles, data: Sequence[Line], notes: list[str]) -> Roles:
-    """The roles without a volume or spread that is always empty."""
+def _without_empty(sheet: Sheet, data: Sequence[Line], first: Line, notes: list[str]) -> Sheet:
+    """The sheet without a volume or spread that is always empty.
+
+    One that is empty in the first rows alone begins later: it is read, and 0 before.
+    """
     for role in ("volume", "spread"):
-        at: int | None = getattr(roles, role)
-        if at is not None and not any(line.fields[at] for line in data):
-            first = f"empty in the first {len(data):,} rows"
-            notes.append(f"the column {roles.names[at][:40]} is {first}: not used")
-            roles = replace(roles, **{role: None})
-    return roles
+        at: int | None = getattr(sheet.roles, role)
+        if at is None or any(line.fields[at] for line in data):
+            continue
+        name, walk = sheet.roles.names[at][:40], blocks(sheet.path, first.at, first.number)
+        told = (text_rows.first_value(block, sheet, at) for block in walk)
+        begin = next((line for line in told if line is not None), None)
+        if begin is None:
+            notes.append(f"the column {name} is empty in all rows: not used")
+            sheet = replace(sheet, roles=replace(sheet.roles, **{role: None}))
+        else:
+            notes.append(f"the column {name} begins in line {begin:,}: taken for 0 before")
+            sheet = replace(sheet, begins={**sheet.begins, role: begin})
+    return sheet
 
 
 def _stamps(data: Sequence[Line], roles: Roles) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -10,12 +10,13 @@ import numpy.typing as npt
 import polars as pl
 
 from dream.bars.importers import text_blocks
+from dream.bars.importers.sheet import BadRow, Chunk
 from dream.bars.importers.stamps import MONTH, MONTHS, SINGLE, TENTHS, Stamp
 from dream.bars.importers.text_head import SEPARATORS, check_conflict, other_mark
-from dream.bars.sheet import BadRow, Chunk
 from dream.errors import BarsInvalid
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from dream.bars.importers.columns import Roles
@@ -41,6 +42,7 @@ class Sheet:
         decimal_comma: whether 1.737,81 is a number and 1,737.81 is none.
         same: column to the value that every row must have, such as the symbol.
         like: the stamp of the first row.
+        begins: of columns that are empty at first, the line of the first value; 0 is read before.
     """
 
     path: Path
@@ -52,6 +54,7 @@ class Sheet:
     divisor: float
     same: dict[int, str]
     like: str
+    begins: Mapping[str, int] = field(default_factory=dict[str, int])
 
     @property
     def used(self) -> list[int]:
@@ -151,6 +154,10 @@ def _chunk(
     if sheet.divisor != 1:
         px /= sheet.divisor
     nothing = np.zeros(len(line))
+    values |= {
+        name: np.where((line < first) & np.isnan(values[name]), 0.0, values[name])
+        for name, first in sheet.begins.items()
+    }
     return Chunk(line, t_ns, px, values.get("volume", nothing), values.get("spread", nothing), bad)
 
 
@@ -192,6 +199,15 @@ def _one_by_one(block: Block, sheet: Sheet) -> Chunk:
     kept = {name: column[ok] for name, column in values.items()}
     named = tuple(bad[line] for line in sorted(bad))
     return _chunk(lines[ok], t_ns[ok], kept, sheet, named)
+
+
+def first_value(block: Block, sheet: Sheet, column: int) -> int | None:
+    """The first line of a block with something in a column, None where it is empty in all."""
+    found, still_open = text_blocks.counts(block, sheet.separator)
+    right = (found == sheet.width) & ~still_open
+    filled = (_strings(block, right, sheet)[str(column)] != "").to_numpy()
+    lines = block.line[right][filled]
+    return int(lines[0]) if len(lines) else None
 
 
 def stamp_text(block: Block, sheet: Sheet) -> Text:

@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dream.bars.clocks import DAY_MIN, year_start_ns
-from dream.bars.holidays import holidays
-from dream.bars.sessions import closed_times, trading_minutes, weekend
+from dream.bars.clock.clocks import DAY_MIN, year_start_ns
+from dream.bars.clock.holidays import holidays
+from dream.bars.clock.sessions import closed_times, trading_minutes, weekend
+from dream.bars.reading import SYMBOL_CHARS
 from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from dream.types import F8, I4, I8
+    from dream.bars.importers.sheet import Layout
+    from dream.types import F8, I4, I8, Instrument
 
     B1 = npt.NDArray[np.bool_]
 
@@ -150,6 +152,15 @@ def metal(symbol: str) -> str:
     return next((kind for kind, names in _NAMES.items() if names.search(name)), "")
 
 
+def other_symbol(layout: Layout, instrument: Instrument) -> str:
+    """How to read a file that says it is of another instrument, "" where it does not."""
+    symbol, point = (layout.symbol or "")[:SYMBOL_CHARS], layout.point
+    if not symbol or metal(symbol) == metal(instrument.symbol) != "" or symbol == instrument.symbol:
+        return ""
+    tick = f" --tick {point:.8f}".rstrip("0") if point else ""
+    return f"the file is of {symbol}: give --symbol {symbol}{tick}"
+
+
 def band(kind: str, year: int) -> tuple[float, float]:
     """The lowest and the highest believable price of a metal in a year, in USD per ounce."""
     table = TABLES[kind]
@@ -268,23 +279,32 @@ def _weekend_width(px: I4, at_weekend: B1) -> float:
 
 def _figures(t: I8, px: I4) -> tuple[float, float, float] | None:
     """Memory, tail and profile of one window; NaN where one of them says nothing."""
-    ranges = (px[:, 1] - px[:, 2]).astype(np.float64)
+    ranges = px[:, 1] - px[:, 2]
     moving = ranges > 0
     ranges = ranges[moving]
     if len(ranges) < FEWEST:
         return None
-    logs = np.log(ranges) - np.log(ranges).mean()
+    logs = np.log(ranges)
+    logs -= logs.mean()
     variance = float(logs @ logs)
     memory = float(logs[1:] @ logs[:-1]) / variance if variance > 0 else 0.0
     body = np.abs(px[moving, 3] - px[moving, 0])
     usual = float(np.median(body))
     tail = float(np.quantile(body, 0.99)) / usual if usual >= COARSEST_BODY else np.nan
-    hour = trading_minutes(t[moving]) % DAY_MIN // 60
-    hours = np.flatnonzero(np.bincount(hour, minlength=24) >= PROFILE_BARS)
-    if len(hours) < PROFILE_HOURS:
+    medians = _by_hour(trading_minutes(t[moving]) % DAY_MIN // 60, ranges)
+    if len(medians) < PROFILE_HOURS:
         return memory, tail, np.nan
-    medians = [float(np.median(ranges[hour == k])) for k in hours]
-    return memory, tail, max(medians) / min(medians)
+    return memory, tail, float(medians.max() / medians.min())
+
+
+def _by_hour(hour: I4, ranges: I4) -> F8:
+    """Medians of (n,) positive ranges by hour, of the hours with enough bars."""
+    counts = np.bincount(hour, minlength=24)
+    end = np.cumsum(counts)[counts >= PROFILE_BARS]
+    first = end - counts[counts >= PROFILE_BARS]
+    # One sort of numbers that begin with the hour is many times faster than 24 medians.
+    ordered = np.sort(hour.astype(np.int64) << 32 | ranges) & 0x7FFFFFFF
+    return (ordered[(first + end - 1) // 2] + ordered[(first + end) // 2]) / 2
 
 
 def _words(figures: F8, below: B1, limits: F8, width: float) -> tuple[str, ...]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from dream.bars.clocks import iso
-from dream.bars.faults import KINDS
+from dream.bars.checks.faults import KINDS
+from dream.bars.clock.clocks import iso
 from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:
-    from dream.bars.faults import Found
+    from dream.bars.checks.faults import Found
 
 DONE: Final = {
     "refuse": "refused",

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dream.bars.clocks import DAY_MIN, iso
-from dream.bars.holidays import holidays
-from dream.bars.sessions import (
+from dream.bars.clock.clocks import DAY_MIN, iso
+from dream.bars.clock.holidays import holidays
+from dream.bars.clock.sessions import (
     EARLIEST_END_MIN,
     LATEST_START_MIN,
     OPENS_MIN,

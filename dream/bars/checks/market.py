@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dream.bars import closed_hour, examine, plausible, quality, reference, sessions, zones
-from dream.bars.clocks import DAY_MIN, iso, year_start_ns
-from dream.bars.holes import holes
+from dream.bars.checks import closed_hour, examine, plausible, quality, reference
+from dream.bars.checks.holes import holes
+from dream.bars.clock import sessions, zones
+from dream.bars.clock.clocks import DAY_MIN, iso, year_start_ns
 from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:
-    from dream.bars.examine import Examination
+    from dream.bars.checks.examine import Examination
     from dream.bars.gather import Mask
-    from dream.types import Bars
+    from dream.types import F8, Bars
 
 MOST_HOLES: Final = 20
 """Holes that a report names."""
@@ -119,9 +120,12 @@ def _made_up(at: Examination) -> None:
     if level.first is not None:
         row = columns.px[level.first] * instrument.tick
         when = iso(int(columns.t_ns[level.first]))
-        place = f"line {columns.line[level.first]} ({when}): {row[2]:.10g} to {row[1]:.10g}"
+        place = (
+            f"{at.layout.row} {columns.line[level.first]} ({when}): {row[2]:.10g} to {row[1]:.10g}"
+        )
         like = f"they look like {level.looks_like}" if level.looks_like else ""
-        at.tally.add("level", level.outside, (place,), like)
+        other = plausible.other_symbol(at.layout, instrument)
+        at.tally.add("level", level.outside, (place,), other or like)
     made = plausible.invented(columns.t_ns, columns.px, at.bar_ns)
     if made.is_invented:
         at.tally.add("invented", len(columns), (), "; ".join(made.signs))
@@ -154,6 +158,7 @@ def _against(at: Examination, known: Bars) -> None:
     columns, tick = at.columns, at.reading.instrument.tick
     close = np.asarray(columns.px[:, 3] * tick, np.float64)
     found = reference.shift(columns.t_ns, close, at.bar_ns, known)
+    fits = _agreeing(at, close, known) if any(part.shift_min for part in found.stretches) else ""
     said = tuple(
         f"{part.first} to {part.last}: {part.shift_min / 60:+g} h, correlation "
         f"{part.correlation:.3f}"
@@ -168,4 +173,23 @@ def _against(at: Examination, known: Bars) -> None:
     elif wrong := [
         text for text, part in zip(said, found.stretches, strict=True) if part.shift_min
     ]:
-        at.tally.add("reference", len(wrong), wrong, "the bars are shifted against the reference")
+        tried = f"{fits} agrees in all weeks" if fits else "no usual clock agrees in all weeks"
+        note = f"the bars are shifted against the reference; {tried}"
+        at.tally.add("reference", len(wrong), wrong, note)
+
+
+def _agreeing(at: Examination, close: F8, known: Bars) -> str:
+    """The option for the first clock that agrees with a reference in all weeks, "" without one."""
+    if at.clocks.declared == "per-row":
+        return ""
+    clock = zones.parse_clock(at.clocks.declared)
+    wall_ns = zones.to_wall(at.columns.t_ns, clock)
+    for text in dict.fromkeys((*at.clocks.fitting, *closed_hour.COMMON)):
+        other = zones.parse_clock(text)
+        if other.moves == clock.moves:
+            continue
+        t_ns = zones.to_utc(wall_ns, other).t_ns
+        found = reference.shift(t_ns, close, at.bar_ns, known)
+        if found.median >= reference.AGREES and not any(p.shift_min for p in found.stretches):
+            return f"--clock {text}"
+    return ""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dream.bars.clocks import day_text
+from dream.bars.clock.clocks import day_text
 from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:

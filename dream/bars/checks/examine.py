@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dream.bars import closed_hour, quality, zones
-from dream.bars.clocks import DAY_MIN, iso
-from dream.bars.report import Clocks, listed
-from dream.bars.sessions import trading_minutes
+from dream.bars.checks import closed_hour, quality
+from dream.bars.checks.report import Clocks, listed
+from dream.bars.clock import zones
+from dream.bars.clock.clocks import DAY_MIN, iso
+from dream.bars.clock.sessions import trading_minutes
 from dream.errors import BarsInvalid, SpecInvalid
 from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dream.bars.faults import Tally
+    from dream.bars.checks.faults import Tally
+    from dream.bars.checks.holes import Holes
     from dream.bars.gather import Columns, Mask
-    from dream.bars.holes import Holes
+    from dream.bars.importers.sheet import Layout
     from dream.bars.reading import Reading
-    from dream.bars.sheet import Layout
     from dream.types import I8
 
 DAY_NS: Final = DAY_MIN * MINUTE_NS
@@ -69,7 +70,8 @@ class Examination:
         columns, rows = self.columns, np.flatnonzero(wrong)
         stamps = (iso(int(columns.t_ns[r])).removesuffix("Z" if wall else "") for r in rows)
         places = (
-            f"line {columns.line[r]} ({stamp}){said}" for r, stamp in zip(rows, stamps, strict=True)
+            f"{self.layout.row} {columns.line[r]} ({stamp}){said}"
+            for r, stamp in zip(rows, stamps, strict=True)
         )
         self.tally.add(kind, len(rows), places, note)
         if self.tally.policy.of(kind) != "keep":
@@ -93,7 +95,8 @@ def order(at: Examination) -> None:
     at.take_out("other_length", other.mask, f": bars of {lengths} among those of {minutes} minutes")
     _whole_days(at)
     said = f": off the grid of {minutes}-minute bars"
-    at.take_out("off_grid", quality.off_grid(at.columns.t_ns, at.bar_ns), said)
+    wall_ns = zones.to_wall(at.columns.t_ns, zones.parse_clock(at.clocks.declared))
+    at.take_out("off_grid", quality.off_grid(at.columns.t_ns, at.bar_ns, wall_ns), said)
     refuse_empty(at)
 
 
@@ -192,7 +195,7 @@ def _sort(at: Examination) -> None:
     if back.any():
         columns, rows = at.columns, np.flatnonzero(back) + 1
         places = (
-            f"line {columns.line[r]} ({iso(int(columns.t_ns[r]))}) after "
+            f"{at.layout.row} {columns.line[r]} ({iso(int(columns.t_ns[r]))}) after "
             f"{iso(int(columns.t_ns[r - 1]))}"
             for r in rows
         )

@@ -17,9 +17,9 @@ from zoneinfo import available_timezones
 
 import numpy as np
 
-from dream.bars import offsets
-from dream.bars.clocks import FIRST_YEAR, LAST_YEAR, NEW_YORK
-from dream.bars.offsets import Converted, Offsets
+from dream.bars.clock import offsets
+from dream.bars.clock.clocks import FIRST_YEAR, LAST_YEAR, NEW_YORK
+from dream.bars.clock.offsets import Converted, Offsets
 from dream.errors import SpecInvalid
 from dream.types import MINUTE_NS
 

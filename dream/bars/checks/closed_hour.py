@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from dream.bars import zones
-from dream.bars.clocks import NEW_YORK, day_text
-from dream.bars.zones import Clock, Rule
+from dream.bars.clock import zones
+from dream.bars.clock.clocks import NEW_YORK, day_text
+from dream.bars.clock.zones import Clock, Rule
 from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dream.bars import offsets
+from dream.bars.clock import offsets
 from dream.errors import SpecInvalid
 from dream.types import MINUTE_NS
 

@@ -69,10 +69,17 @@ def of_zone(zone: str, first_ns: int, last_ns: int) -> Offsets:
         (_EPOCH + timedelta(seconds=t_ns // SECOND_NS)).year
         for t_ns in (first_ns - MARGIN_NS, last_ns + MARGIN_NS)
     )
+    return _of_years(zone, first, last)
+
+
+@cache
+def _of_years(zone: str, first: int, last: int) -> Offsets:
     rows = [row for year in range(first, last + 1) for row in _changes(zone, year)]
     kept = [row for k, row in enumerate(rows) if k == 0 or row[1] != rows[k - 1][1]]
-    table = np.array(kept, np.int64) * SECOND_NS
-    return Offsets(table[:, 0].copy(), table[:, 1].copy())
+    from_ns, ahead_ns = (np.array(kept, np.int64) * SECOND_NS).T.copy()
+    for column in (from_ns, ahead_ns):
+        column.flags.writeable = False  # many hold it
+    return Offsets(from_ns, ahead_ns)
 
 
 @cache

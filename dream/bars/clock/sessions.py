@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dream.bars.clocks import DAY_MIN, trading_clock
-from dream.bars.holidays import holidays
+from dream.bars.clock.clocks import DAY_MIN, trading_clock
+from dream.bars.clock.holidays import holidays
 from dream.types import MINUTE_NS
 
 if TYPE_CHECKING:

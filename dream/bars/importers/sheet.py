@@ -67,6 +67,7 @@ class Layout:
         symbol: where the file states it. point: price step that the file states.
         unused: names of the other columns.
         notes: what a reader of the report should know, such as "1 comment line skipped".
+        row: what messages call a row: of a binary file its number is that of a record.
     """
 
     format: str
@@ -79,6 +80,7 @@ class Layout:
     point: float | None = None
     unused: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    row: Literal["line", "record"] = "line"
 
 
 @dataclass(frozen=True, slots=True)

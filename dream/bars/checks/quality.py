@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dream.bars.clocks import DAY_MIN, SECOND_NS
-from dream.bars.holidays import holidays
-from dream.bars.sessions import (
+from dream.bars.clock.clocks import DAY_MIN, SECOND_NS
+from dream.bars.clock.holidays import holidays
+from dream.bars.clock.sessions import (
     EARLIEST_END_MIN,
     STRETCH,
     closed_times,
@@ -242,15 +242,17 @@ def other_length(t_open_ns: I8, bar_ns: int) -> OtherLength:
     return OtherLength(mask, tuple(s * SECOND_NS for s in lengths))
 
 
-def off_grid(t_open_ns: I8, bar_ns: int) -> B1:
-    """Which stamps are no multiples of the bar length, by UTC or by the trading clock.
+def off_grid(t_open_ns: I8, bar_ns: int, wall_ns: I8 | None = None) -> B1:
+    """Which stamps are no multiples of the bar length, by UTC, the trading clock or the source's.
 
-    The clock with fewer such stamps is taken. Daily bars have a date, whatever the hour of their
-    stamps: among them a second bar of a date is off the grid.
+    The clock with the fewest such stamps is taken. Daily bars have a date, whatever the hour of
+    their stamps: among them a second bar of a date is off the grid.
 
     Args:
         t_open_ns: (n,) int64, sorted open times UTC.
         bar_ns: length of a bar.
+        wall_ns: (n,) int64, the same on the source's clock: four-hour bars of a server on European
+            dates are between those of the trading clock while America is on summer time alone.
 
     Returns:
         (n,) bool.
@@ -266,7 +268,10 @@ def off_grid(t_open_ns: I8, bar_ns: int) -> B1:
     for rows in stretches(len(by_utc)):
         minute = trading_minutes(t_open_ns[rows])
         by_day[rows] = (minute % (bar_ns // MINUTE_NS) != 0) | (t_open_ns[rows] % MINUTE_NS != 0)
-    return min(by_utc, by_day, key=np.count_nonzero)
+    found = [by_utc, by_day]
+    if wall_ns is not None and by_day.any():
+        found.append(wall_ns % bar_ns != 0)
+    return min(found, key=np.count_nonzero)
 
 
 def forming(t_open_ns: I8, volume: F8, bar_ns: int, *, has_volume: bool) -> Forming:
