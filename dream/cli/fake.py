@@ -85,7 +85,7 @@ def fake(
 
     Example: dream models fake --plan plan.toml --ledger ledger.jsonl
     """
-    from dream.bars.clocks import parse_instant
+    from dream.bars.clock.clocks import parse_instant
     from dream.llm.fake import FakeServer, Patient
     from dream.llm.fake import outcomes as worked_out
 
