@@ -37,6 +37,7 @@ class RunFacts:
         terms: what it traded under; the summary shows its costs and limits.
         spent_usd: of all attempts at paid calls, failed ones at the most that they can have cost.
         cache_note: why an expected cache did nothing, None where it did or none was expected.
+        usd: of the replies, by the kinds of `UsdSums`; None where no price is known.
     """
 
     run_id: str
@@ -46,6 +47,7 @@ class RunFacts:
     terms: Terms
     spent_usd: float = 0.0
     cache_note: str | None = None
+    usd: UsdSums | None = None
 
 
 class CostSums(TypedDict):
@@ -64,6 +66,16 @@ class RecallCounts(TypedDict):
     calls: int
     recalled: int
     injected: int
+
+
+class UsdSums(TypedDict):
+    """US dollars of all replies by what they were paid for; thinking is part of output."""
+
+    input: float
+    cache_read: float
+    cache_write: float
+    output: float
+    thinking: float
 
 
 class TokenSums(TypedDict):
@@ -87,6 +99,7 @@ class Summary(TypedDict):
     setups: that appeared from there on, whether they were asked about or not.
     cost_usd: of the replies. spent_usd: of all attempts, failed ones at the most that they can have
         cost; a paid call without a known price counts nothing.
+    usd: of the replies by kind of token, by the prices of their hour.
     cached_share: of the input tokens, those that were read from a cache.
     cache_note: why an expected cache did nothing.
     final_equity_*_first: the same trades and lots, only the exits of ambiguous bars repriced.
@@ -141,6 +154,7 @@ class Summary(TypedDict):
     spent_usd: float
     replies: int
     tokens: TokenSums
+    usd: UsdSums | None
     cached_share: float | None
     cache_note: str | None
     wall_s: float
@@ -314,6 +328,7 @@ def summarise(table: RunTable, facts: RunFacts) -> Summary:
         "spent_usd": facts.spent_usd,
         "replies": table.replies,
         "tokens": token_sums(table.tokens),
+        "usd": facts.usd,
         "cached_share": cached_share(table.tokens),
         "cache_note": facts.cache_note,
         "wall_s": facts.wall_s,

@@ -216,18 +216,22 @@ def _spent(summary: Summary) -> str:
 
 def _tokens(summary: Summary) -> str:
     """Input and output by what they cost; nothing where no server counted."""
-    tokens = summary["tokens"]
+    tokens, usd = summary["tokens"], summary["usd"]
     if tokens["input"] is None and tokens["output"] is None:
         return ""
     share = "" if summary["cached_share"] is None else f" ({summary['cached_share']:.0%})"
-    kinds = (
-        ("in", tokens["input"]),
-        (f"from cache{share}", tokens["cache_read"]),
-        ("to cache", tokens["cache_write"]),
-        ("out", tokens["output"]),
-        ("of it thinking", tokens["thinking"]),
+    kinds: tuple[tuple[str, int | None, float | None], ...] = (
+        ("in", tokens["input"], usd and usd["input"]),
+        (f"from cache{share}", tokens["cache_read"], usd and usd["cache_read"]),
+        ("to cache", tokens["cache_write"], usd and usd["cache_write"]),
+        ("out", tokens["output"], usd and usd["output"]),
+        ("of it thinking", tokens["thinking"], usd and usd["thinking"]),
     )
-    return ", ".join(f"{n:,} {kind}" for kind, n in kinds if n is not None)
+    return ", ".join(
+        f"{n:,} {kind}" + (f" ({cost:.2f} USD)" if cost and cost >= 0.005 else "")
+        for kind, n, cost in kinds
+        if n is not None
+    )
 
 
 def _win_rate(summary: Summary) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import platform
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from pydantic import ValidationError
 
@@ -22,9 +20,10 @@ from dream.errors import (
 from dream.llm import catalog
 from dream.memory.episodes import Memory
 from dream.reports.metrics import RunFacts, summarise
-from dream.runs import assemble, drive, episodes, folders, handed, state, summaries
+from dream.runs import assemble, drive, episodes, folders, handed, notes, state, summaries
 from dream.runs.access import Access
 from dream.runs.budget import Attempts
+from dream.runs.costs import cost_of
 from dream.runs.journal import EndOfRecord, Journal, Sync, read_records
 from dream.runs.records import OpenedRecord, TradeRecord, trade_of
 from dream.runs.reuse import PaidAnswers
@@ -36,14 +35,13 @@ from dream.strategies import asks
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dream.reports.metrics import Summary
+    from dream.reports.metrics import Summary, UsdSums
     from dream.runs.assemble import AnyDecider, Parts
     from dream.runs.handed import Answers
     from dream.types import AskingDecider, RecallFn, RunTable, Trade
 
 _OUTSIDE = ("script", "decider", "recall_fn")
 """What a replay does not need: answers are recorded, and what is recalled is compared."""
-_VERSIONS = ("dream", "numpy", "numba", "anthropic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +139,8 @@ def run(
     endpoint = assemble.endpoint(spec, options.access)
     if folders.is_finished(folder, parts):
         with Journal.read(folder) as journal:
-            noted = _other_endpoint(journal, endpoint)
-        done = _finished(folder, parts, live, memory_recall_fn)
+            noted = notes.other_endpoint(journal, endpoint)
+        done = _finished(folder, parts, (live, memory_recall_fn), options.access.own)
         return replace(done, notes=(*told, *noted, *done.notes))
     started = perf_counter()
     attempts = Attempts(folder, options.access.budget)
@@ -153,24 +151,24 @@ def run(
         session = _session(parts)
         journal = held.enter_context(Journal.open(folder, sync=options.sync))
         held.callback(attempts.close)
-        notes = (*told, *_other_endpoint(journal, endpoint), *_notes(journal))
+        noted = (*told, *notes.other_endpoint(journal, endpoint), *notes.of_resume(journal))
         _tell_estimate(parts, live, journal, options.access)
         loop = _loop(parts, session, live, journal, options.watch)
         loop.foreign = assemble.is_foreign(spec)
         if options.reuse_answers and assemble.is_model(spec.model):
             loop.answers = PaidAnswers(runs, folder, spec.repeat, endpoint)
-            notes = (*notes, *loop.answers.notes())
+            noted = (*noted, *loop.answers.notes())
         journal.emit(
             _opened(parts, live),
             meta={
-                "versions": _versions(),
+                "versions": notes.versions(),
                 "at": options.watch.now_iso(),
                 "endpoint": endpoint,
             },
         )
         table = drive.table(loop, loop.run())
-    summary = _summarise(folder, parts, table, perf_counter() - started)
-    return Run(folder, summary, notes=(*notes, *_cache_notes(summary)))
+    summary = _summarise(folder, parts, table, perf_counter() - started, options.access.own)
+    return Run(folder, summary, notes=(*noted, *_cache_notes(summary)))
 
 
 def _checked(options: Options) -> Path:
@@ -232,15 +230,6 @@ def replay(
         )
 
 
-def _other_endpoint(journal: Journal, endpoint: str | None) -> tuple[str, ...]:
-    """Says so where the run was begun with another server than the one named now."""
-    asked = journal.opened_meta.get("endpoint")
-    if journal.opened is None or asked == endpoint:
-        return ()
-    told = f"the run was begun with answers from {asked}, now {endpoint} is named"
-    return (f"{told}; fresh (--fresh) starts another run",)
-
-
 def _tell_estimate(parts: Parts, live: AnyDecider, journal: Journal, access: Access) -> None:
     if (
         access.on_estimate is None
@@ -253,23 +242,6 @@ def _tell_estimate(parts: Parts, live: AnyDecider, journal: Journal, access: Acc
     entry = catalog.resolve(parts.spec.model, access.own)
     asking = cast("AskingDecider", live)
     access.on_estimate(estimate(entry, asking, _session(parts), journal.recorded, access.now_ns()))
-
-
-def _notes(journal: Journal) -> tuple[str, ...]:
-    notes: list[str] = []
-    if journal.recorded:
-        notes.append(f"went on after {journal.recorded:,} recorded decisions, derived again")
-    if journal.torn_bytes:
-        size = "1 byte" if journal.torn_bytes == 1 else f"{journal.torn_bytes} bytes"
-        notes.append(f"a torn last line of {size} was set aside in journal.torn")
-    was: Any = journal.opened_meta.get("versions", {})
-    for name, now in _versions().items():
-        if journal.opened is not None and was.get(name) != now:
-            notes.append(
-                f"the run was begun with {name} {was.get(name)}, now {now}; what is recorded was "
-                f"derived again and compared"
-            )
-    return tuple(notes)
 
 
 def _opened(
@@ -335,28 +307,33 @@ def _loop(
 
 
 def _finished(
-    folder: Path, parts: Parts, decider: AnyDecider | None, recall: RecallFn | None
+    folder: Path,
+    parts: Parts,
+    given: tuple[AnyDecider | None, RecallFn | None],
+    own: catalog.Own,
 ) -> Run:
     """A run that was finished before: its summary is read, or made again by a replay."""
-    summary, notes = summaries.kept(folder), ()
+    summary, noted = summaries.kept(folder), ()
     if summary is None:
-        replayed = replay(folder, decider=decider, memory_recall_fn=recall)
+        replayed = replay(folder, decider=given[0], memory_recall_fn=given[1])
         assert replayed.table is not None, "a closed journal replays to its end"
-        facts = _facts(folder, parts, replayed.wall_s, replayed.table)
+        facts = _facts(folder, parts, replayed.wall_s, replayed.table, own)
         summary = summarise(replayed.table, facts)
         try:
             summaries.keep(folder, summary)
         except JournalUnwritable as error:  # on a medium that is only read; there is the result
             reason = getattr(error.__cause__, "strerror", None) or error
             told = f"the summary was derived again and could not be kept in {folder}: {reason}"
-            notes = (f"{told}; the run is finished and this is its result",)
+            noted = (f"{told}; the run is finished and this is its result",)
     # The folder may lie elsewhere now, or be named from elsewhere.
     summary = cast("Summary", {**summary, "run_id": folder.name, "journal": str(folder / JOURNAL)})
-    return Run(folder, summary, already_done=True, notes=(*notes, *_cache_notes(summary)))
+    return Run(folder, summary, already_done=True, notes=(*noted, *_cache_notes(summary)))
 
 
-def _summarise(folder: Path, parts: Parts, table: RunTable, wall_s: float) -> Summary:
-    summary = summarise(table, _facts(folder, parts, wall_s, table))
+def _summarise(
+    folder: Path, parts: Parts, table: RunTable, wall_s: float, own: catalog.Own
+) -> Summary:
+    summary = summarise(table, _facts(folder, parts, wall_s, table, own))
     summaries.keep(folder, summary)
     return summary
 
@@ -365,7 +342,12 @@ def _cache_notes(summary: Summary) -> tuple[str, ...]:
     return () if summary["cache_note"] is None else (summary["cache_note"],)
 
 
-def _facts(folder: Path, parts: Parts, wall_s: float, table: RunTable) -> RunFacts:
+def _facts(
+    folder: Path, parts: Parts, wall_s: float, table: RunTable, own: catalog.Own
+) -> RunFacts:
+    usd = None
+    if table.replies and table.cost_usd is not None:
+        usd = cast("UsdSums", cost_of(folder, own).usd)
     return RunFacts(
         run_id=folder.name,
         journal=str(folder / JOURNAL),
@@ -374,14 +356,5 @@ def _facts(folder: Path, parts: Parts, wall_s: float, table: RunTable) -> RunFac
         terms=parts.spec.terms,
         spent_usd=spent_usd(folder),
         cache_note=assemble.cache_note(parts.spec, table),
+        usd=usd,
     )
-
-
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for name in _VERSIONS:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found

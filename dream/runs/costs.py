@@ -30,8 +30,9 @@ class RunCost:
         replies: that came. reused: of them, taken from another run's journal.
         uncounted: replies without the server's count of tokens.
         tokens: by CLASSES, and `thinking`, which is part of `output`.
-        usd: by CLASSES; only of replies whose price is known. usd_unsplit: of replies whose price
-            is known and whose tokens are not, or whose model is not in the catalogue any more.
+        usd: by CLASSES, and `thinking`, which is part of `output`; only of replies whose price is
+            known. usd_unsplit: of those of them whose tokens are not, or whose model is not in the
+            catalogue any more.
         cost_usd: of all replies, None where the price of one is not known.
         attempts: at calls, also those that failed. unsure: of them, those that may have cost
             something that nobody knows, at most unsure_usd.
@@ -44,7 +45,9 @@ class RunCost:
     reused: int = 0
     uncounted: int = 0
     tokens: Counter[str] = field(default_factory=Counter[str])
-    usd: dict[str, float] = field(default_factory=lambda: dict.fromkeys(CLASSES, 0.0))
+    usd: dict[str, float] = field(
+        default_factory=lambda: dict.fromkeys((*CLASSES, "thinking"), 0.0)
+    )
     usd_unsplit: float = 0.0
     cost_usd: float | None = 0.0
     attempts: int = 0
@@ -127,6 +130,9 @@ def _add(
         return
     for name, usd in parts.items():  # scaled, for the price list may have changed since
         to.usd[name] += usd * cost / split
+    if counts["output"] and usage is not None:
+        thought = (usage.thinking_tokens or 0) / counts["output"]
+        to.usd["thinking"] += parts["output"] * cost / split * thought
 
 
 def _instant(text: object) -> int | None:

@@ -31,6 +31,8 @@ def test_whether_there_is_a_key_but_not_which(dream, key):
         assert KEY not in text
         assert KEY[7:15] not in text
     rows = {row["alias"]: row for row in json.loads(told)["models"]}
+    local = rows.pop("local")
+    assert (local["key"], local["key_present"]) == (None, None)
     for row in rows.values():
         assert row["key_present"] is (row["key"] == "ANTHROPIC_API_KEY")
     assert rows["fable"]["training_cutoff"] is None

@@ -12,7 +12,7 @@ PLUGGING = ROOT / "docs" / "plugging.md"
 BARS = ROOT / "docs" / "bars.md"
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-_FILE = re.compile(r"# (\w+\.py)\n")
+_FILE = re.compile(r"# (\w+\.(?:py|toml))\n")
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Block:
 
     @property
     def file(self) -> str | None:
-        """The file that a Python block says it is, None for one that is to be run."""
+        """The file that a block says it is, None for one that is to be run or only read."""
         named = _FILE.match(self.text)
         return named[1] if named else None
 

@@ -67,7 +67,7 @@ class Reader:
         for block in blocks:
             if block.language == "sh":
                 self.said[block.line] = "".join(map(self._type, block.text.splitlines()))
-            elif block.language == "python" and block.file:
+            elif block.language in ("python", "toml") and block.file:
                 (self.folder / block.file).write_text(block.text, encoding="utf-8")
             elif block.language == "python":
                 script = self.folder / f"line_{block.line}.py"

@@ -14,6 +14,7 @@ from dream.reports.metrics import (
     RecallCounts,
     Summary,
     TokenSums,
+    UsdSums,
     max_drawdown,
     sharpe_daily,
 )
@@ -39,7 +40,12 @@ def test_a_run_prints_these_fields(bars_path, tmp_path):
 
 
 def test_the_parts_of_an_object_are_named():
-    for name, parts in (("costs", CostSums), ("recall", RecallCounts), ("tokens", TokenSums)):
+    for name, parts in (
+        ("costs", CostSums),
+        ("recall", RecallCounts),
+        ("tokens", TokenSums),
+        ("usd", UsdSums),
+    ):
         said = re.findall(r"\b\w+\b", rows()[name][1])
         assert set(parts.__annotations__) <= set(said)
 

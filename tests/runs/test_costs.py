@@ -36,15 +36,22 @@ def test_by_hand(dream, run):
     per_million = {"input": 2, "cache_read": 0.1, "cache_write": 2.5, "output": 10}
     for name, usd in per_million.items():
         assert one["usd"][name] == pytest.approx(one["tokens"][name] * usd / 1e6)
-    assert (
-        sum(one["usd"].values()) == pytest.approx(one["cost_usd"]) == pytest.approx(N * PRICE_USD)
-    )
+    parts = sum(usd for name, usd in one["usd"].items() if name != "thinking")
+    assert parts == pytest.approx(one["cost_usd"]) == pytest.approx(N * PRICE_USD)
     assert one["cached_share"] == pytest.approx(1_000 / 1_600)
     assert (one["replies"], one["attempts"], one["unsure_attempts"]) == (N, N + 3, 1)
     assert one["spent_usd"] == pytest.approx(one["cost_usd"] + one["unsure_usd"])
     assert 0.03 < one["unsure_usd"] < 0.06
     assert found["spent_usd"] == one["spent_usd"]
     assert one["usd_unsplit"] == 0.0
+
+
+def test_the_summary_says_the_same(dream, run):
+    found = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+    (one,) = json.loads(dream("cost", run, "--json").out)["runs"]
+    assert found["usd"] == one["usd"]
+    assert found["usd"]["thinking"] == pytest.approx(20 * N * 10 / 1e6)
+    assert {name: found["tokens"][name] for name in one["tokens"]} == one["tokens"]
 
 
 def test_in_words(dream, run):

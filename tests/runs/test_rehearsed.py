@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import time
 
 import pytest
 
-from dream.llm.anthropic import AnthropicTransport
 from dream.llm.fake import FakeServer, Patient, load_plan, outcomes
+from dream.runs.spending import spending
 from tests.cli.typed import dream
 from tests.llm.fake.asking import plan as planned
 from tests.llm.line import KEY
@@ -56,15 +57,9 @@ fault = "context_exceeded"
 
 @pytest.fixture
 def impatient(monkeypatch):
-    """Waits are not waited, an answer is waited for a moment, and no proxy is loaded."""
+    """Waits are not waited, and no proxy is loaded."""
     monkeypatch.setattr(time, "sleep", lambda _seconds: None)
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    made_with = AnthropicTransport.__init__
-
-    def limited(self, **given):
-        made_with(self, **(given | {"limit_s": LIMIT_S}))
-
-    monkeypatch.setattr(AnthropicTransport, "__init__", limited)
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
@@ -84,7 +79,7 @@ def test_a_run_ends_as_the_plan_says(dream, bars_path, on_error, decisions):
         while True:
             said = dream(
                 "run", "--model", "sonnet", "--bars", bars_path, "--base-url", server.url,
-                "--decisions", decisions, "--on-error", on_error, "-q",
+                "--decisions", decisions, "--on-error", on_error, "--timeout", LIMIT_S, "-q",
             )  # fmt: skip
             if said.code == 0:
                 break
@@ -97,7 +92,8 @@ def test_a_run_ends_as_the_plan_says(dream, bars_path, on_error, decisions):
         "ok", "truncated", "model_refusal", "parse_error",
         *(["api_error"] if on_error == "hold" else []),
     }  # fmt: skip
-    assert stops == sum(o.stops for o in supposed) > 0
+    assert stops == sum(o.stops for o in supposed)
+    assert (stops > 0) == (on_error == "stop")
     assert len(rows) == sum(o.requests for o in supposed)
     assert [n for n in range(decisions) for _ in range(supposed[n].requests)] == [
         row["decision"] for row in rows
@@ -105,22 +101,29 @@ def test_a_run_ends_as_the_plan_says(dream, bars_path, on_error, decisions):
     met = [row["fault"] for row in rows if row["fault"]]
     assert met == [fault for o in supposed for fault in o.faults]
     assert totals["asked_again"] == 0
-    check_costs(made.of_kind(made.only_run(dream.folder / "runs"), "reply"), rows)
+    check_costs(made.only_run(dream.folder / "runs"), rows)
     assert len({d["action"] for d in decided}) > 1
 
 
-def check_costs(replies, rows):
-    """Each reply costs what the server billed for the answer that it kept."""
-    kept = {}
-    for row in rows:
-        if (
-            row["whole"]
-            and row["status"] == 200
-            and row["fault"] not in ("wrong_model", "bad_json")
-        ):
-            kept[row["decision"], row["turn"]] = row["cost_usd"]
+def check_costs(folder, rows):
+    """Each reply costs what the server billed for the answer that it kept; so do all attempts."""
+    billed = [row for row in rows if row["whole"] and row["status"] == 200]
+    seen = [row for row in billed if row["fault"] != "bad_json"]
+    kept = {
+        (row["decision"], row["turn"]): row["cost_usd"]
+        for row in seen
+        if row["fault"] != "wrong_model"
+    }
+    replies = made.of_kind(folder, "reply")
     said = {(r["seq"], r["turn"]): r["cost_usd"] for r in replies if r["raw"] is not None}
     assert said == kept
+    spent = spending(folder)
+    known_usd = math.fsum(row["cost_usd"] for row in seen)
+    assert spent.total() - spent.unsure_usd == pytest.approx(known_usd, abs=1e-9)
+    lost_usd = math.fsum(row["lost_usd"] for row in rows) + math.fsum(
+        row["cost_usd"] for row in billed if row["fault"] == "bad_json"
+    )
+    assert 0 < lost_usd <= spent.unsure_usd
 
 
 @pytest.mark.slow
