@@ -149,7 +149,8 @@ def measured(
     entry = catalog.resolve("sonnet")
     spec = spec.model_copy(update={"model": entry.id})
     model = Counting(cache)
-    decider: Any = assemble._model_decider(assemble.assemble(spec), model)  # noqa: SLF001 - no HTTP
+    parts = assemble.assemble(spec)
+    decider: Any = assemble._model_decider(parts, entry, model)  # noqa: SLF001 - no HTTP
     if isinstance(cache, Prefix):
         decider._entry = replace(entry, cache="automatic")  # noqa: SLF001 - as such servers are asked
     with tempfile.TemporaryDirectory() as folder:

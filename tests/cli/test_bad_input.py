@@ -206,7 +206,7 @@ def test_too_few_bars(refused, dream, bars_path):
         ("--set repeat=1 --set repeat=2", ["--set repeat is given twice"]),
         ("--model sonnet", ["no key for https://api.anthropic.com", "ANTHROPIC_API_KEY"]),
         ("--model sonnet --base-url ftp://x", ["http or https address"]),
-        ("--model sonnet --set prompt=v999", ["v999", "v1"]),
+        ("--model sonnet --prompt v999", ["v999", "v1"]),
     ],
 )  # fmt: skip
 def test_settings(refused, bars_path, monkeypatch, args, words):

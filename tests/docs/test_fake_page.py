@@ -20,7 +20,8 @@ __all__ = ["dream"]
 PAGE = ROOT / "docs" / "fake.md"
 BLOCKS = blocks(PAGE)
 WORDS = {
-    "again": "asks again", "for_good": "stops the run", "model_refusal": "model_refusal",
+    "again": "asks again", "again_once": "asks again once; stops the run at the second",
+    "for_good": "stops the run", "model_refusal": "model_refusal",
     "truncated": "truncated", "unreadable": "asks for a repair",
 }  # fmt: skip
 

@@ -130,7 +130,9 @@ def test_a_call_that_fails_stops_the_run_and_nothing_is_paid_twice(ask, fault, m
     assert made.bodies(folder) == made.bodies(again)
     spent = [json.loads(line) for line in (folder / "spend.jsonl").read_text().splitlines()]
     assert len([s for s in spent if "ceiling_usd" in s]) == asked + 6
-    assert len([s for s in spent if s.get("cost_usd") == PRICE_USD]) == 10
+    # An answer of another model, or one that may be cut off, is billed as well.
+    billed = asked - 4 if fault in ("wrongmodel", "nostop") else 0
+    assert len([s for s in spent if s.get("cost_usd") == PRICE_USD]) == 10 + billed
 
 
 def test_a_finished_run_needs_neither_key_nor_server(ask, monkeypatch):

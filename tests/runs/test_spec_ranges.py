@@ -61,7 +61,7 @@ def test_what_no_run_can_count_is_refused_by_its_name(key):
         ("instrument.lot_max", "1e18",
          "instrument: lot_max must be from 1e-08 to 1e+09, found 1e+18"),
         ("instrument.tick", "0.3", "instrument: tick must divide 1, such as 0.01; found 0.3"),
-        ("prompt", "v9", "prompt: unknown version, known: v1; found 'v9'"),
+        ("prompt", "v9", "prompt: unknown version, known: v1, or module:name; found 'v9'"),
     ],
 )  # fmt: skip
 def test_a_message_has_the_setting_the_range_and_what_was_found(key, text, said):
