@@ -59,7 +59,8 @@ SETTINGS = {
     "equity": NUMBER, "risk": NUMBER, "spread": NUMBER, "slippage": NUMBER, "commission": NUMBER,
     "swap": NUMBER, "intrabar": TEXT, "max-gap": NUMBER, "set": LIST, "seed": WHOLE,
     "on-error": TEXT, "base-url": TEXT, "local-threads": WHOLE, "budget": NUMBER,
-    "timeout": NUMBER, "sync": TEXT, "reuse-answers": TRUTH, "repeats": WHOLE, "at-once": WHOLE, "runs": TEXT, "json": TRUTH,
+    "timeout": NUMBER, "sync": TEXT, "reuse-answers": TRUTH,
+    "repeats": WHOLE, "at-once": WHOLE, "runs": TEXT, "json": TRUTH,
     "quiet": TRUTH,
 }  # fmt: skip
 
