@@ -115,6 +115,17 @@ def test_a_failure_for_good_stops_at_once_even_where_errors_hold() -> None:
     assert (client.tried, played.waits) == (1, [])
 
 
+def test_an_hour_that_a_server_asks_for_is_told_and_not_waited() -> None:
+    told: list[tuple[float, int, str]] = []
+    played = Played(CallFailed("host: 429", retry_after_s=3_600.0, cost_usd=0.0))
+    patience = Patience(on_wait=lambda *wait: told.append(wait))
+    with pytest.raises(ModelUnavailable, match="the same command goes on"):
+        played.client(patience=patience).send(REQUEST)
+    assert played.waits == [30.0] * 5
+    assert told[0] == (30.0, 1, "host: 429 (the server asks to wait 3,600 s)")
+    assert len(told) == 5
+
+
 def test_no_attempt_begins_after_the_time_for_one_question() -> None:
     """Each attempt takes 100 s: they start at 0, 101 and 203 s; the next would start after 300."""
     played = Played(CallFailed("slow"), takes_s=100.0)
