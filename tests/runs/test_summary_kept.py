@@ -122,4 +122,8 @@ def test_the_command_line_prints_the_derived_figures(dream, bars_path):
     said = dream(*args)
     assert (said.code, said.err) == (0, "")
     assert "1,000,000,000" not in said.out
-    assert said.out.partition("\n\n")[2] == first.out
+    again = said.out.partition("\n\n")[2]
+    # What a derivation takes is its own.
+    assert [re.sub(r"[\d.]+ s$", "", line) for line in again.splitlines()] == [
+        re.sub(r"[\d.]+ s$", "", line) for line in first.out.splitlines()
+    ]
