@@ -14,7 +14,7 @@ import typer
 
 from dream.cli.specs import access_of, budget_of, spec_of
 from dream.cli.watching import lines_of_progress
-from dream.cli.words import many
+from dream.cli.words import many, shown
 from dream.errors import SpecInvalid
 
 if TYPE_CHECKING:
@@ -133,20 +133,27 @@ def _print_table(outcomes: Sequence[Outcome]) -> None:
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
-    table.add_column("Run")
+    table.add_column("Run", overflow="fold")
     for heading in ("decisions", "errors", "trades", "net", "Sharpe", "USD"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("folder", overflow="fold")
+    width = max((len(outcome.job.name) for outcome in outcomes), default=0)
+    places: list[str] = []
     for outcome in outcomes:
+        name = outcome.job.name
         if outcome.run is None:
-            table.add_row(Text(outcome.job.name), *[""] * 6, Text(told(outcome)))
+            table.add_row(Text(name), *["-"] * 6)
+            places.append(f"{name:<{width}}  {told(outcome)}")
             continue
         s = outcome.run.summary
         sharpe = s["sharpe_daily"]
         errors = s["decisions"] - s["decisions_by_status"]["ok"]
         table.add_row(
-            Text(outcome.job.name), f"{s['decisions']:,}", f"{errors:,}", f"{s['trades']:,}",
+            Text(name), f"{s['decisions']:,}", f"{errors:,}", f"{s['trades']:,}",
             f"{s['net_pnl']:+,.2f}", "-" if sharpe is None else f"{sharpe:.2f}",
-            f"{s['spent_usd']:,.4f}", Text(str(outcome.run.folder)),
+            f"{s['spent_usd']:,.4f}",
         )  # fmt: skip
-    Console().print(table, crop=False)
+        places.append(f"{name:<{width}}  {outcome.run.folder}")
+    Console().print(table)
+    typer.echo("\n" + shown("\n".join(places)))
+    if usd := math.fsum(o.run.summary["spent_usd"] for o in outcomes if o.run is not None):
+        typer.echo(f"\nspent by finished runs: {usd:,.4f} USD at most")
