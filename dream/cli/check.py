@@ -27,7 +27,7 @@ else: {"reasoning": text, "action": "BUY", "HOLD" or "CLOSE", "strategy": null, 
 number from 0 to 1, "stop": null, "target": null}.
 """
 _USER: Final = "This is a test without a market. Decide HOLD, and say so in one short sentence.\n"
-_AGAIN: Final = "Is the server up? If it is, try again: a run would ask up to six times"
+_AGAIN: Final = "Is the server up? It may be busy: try again later; a run would ask up to six times"
 _FILLER: Final = "Line {n}: this line only makes the prompt long enough for a cache to keep it.\n"
 _LINES: Final = 400
 """Of some 17 tokens each: more than the longest known minimum of a cache, 4,096 tokens."""
@@ -121,8 +121,9 @@ def _sent(request: MessageRequest, transport: AnthropicTransport) -> tuple[Reply
     """The reply to one attempt, and how long it took in seconds."""
     from dream.llm.client import CallFailed, FormRefused, check
 
-    started = time.perf_counter()
     try:
+        transport.connect()
+        started = time.perf_counter()
         reply = transport.send(request)
         check(request.entry, reply)
     except CallFailed as failure:

@@ -60,6 +60,9 @@ def _record(run: RunCost) -> dict[str, Any]:
         "attempts": run.attempts,
         "unsure_attempts": run.unsure,
         "unsure_usd": run.unsure_usd,
+        "open_attempts": run.open,
+        "open_usd": run.open_usd,
+        "known_usd": run.known_usd,
         "spent_usd": run.spent_usd,
     }
 
@@ -80,11 +83,24 @@ def _lines(run: RunCost) -> list[str]:
     out.append(f"  {'replies':<22}{'':>20}{known:>15}{cached}")
     if run.usd_unsplit:
         out.append(f"  {_usd(run.usd_unsplit)} of it could not be told apart by token")
-    failed = f"{many(run.attempts, 'attempt')}"
-    if run.unsure:
-        failed += f", {run.unsure:,} without a known cost, at most {_usd(run.unsure_usd)}"
-    out.append(f"  {'spent at most':<22}{'':>20}{_usd(run.spent_usd):>15}, {failed}")
+    out.append(f"  {'all attempts':<22}{'':>20}{_spent(run, run.known_usd):>15}, {_counted(run)}")
+    if run.unsure or run.open:
+        out.append(f"  {'at most':<22}{'':>20}{_spent(run, run.spent_usd):>15}")
     return out
+
+
+def _counted(run: RunCost) -> str:
+    words = many(run.attempts, "attempt")
+    if run.unsure:
+        words += f"; {run.unsure:,} without a known cost, at most {_spent(run, run.unsure_usd)}"
+    if run.open:
+        words += f"; {run.open:,} in flight or interrupted, at most {_spent(run, run.open_usd)}"
+    return words
+
+
+def _spent(run: RunCost, usd: float) -> str:
+    """Money of attempts, which count nothing where no price was known."""
+    return "not known" if run.cost_usd is None and not usd else _usd(usd)
 
 
 def _usd(usd: float) -> str:

@@ -131,6 +131,7 @@ def _serve(server: FakeServer) -> None:
         f"{many(totals['requests'], 'request')} for {many(totals['decisions'], 'decision')}, "
         f"{totals['answered_whole']:,} answered whole: {totals['cost_usd']:.4f} USD; made and not "
         f"received: {totals['lost_usd']:.4f} USD; asked again: {totals['asked_again']:,}"
+        + (f"; {totals['unpriced']:,} without a price" if totals["unpriced"] else "")
     )
 
 

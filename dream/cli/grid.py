@@ -50,7 +50,9 @@ def grid(
     for name, table in tables.items():
         if name not in ("run", "grid") or not isinstance(table, dict):
             raise InputError(f"{file}: {name!r} is no table of it; there are: [run], [grid]")
-    given = _defaults() | settings.options_in(tables.get("run", {}), run, f"{file}: [run]") | whole
+    shared = settings.options_in(tables.get("run", {}), run, f"{file}: [run]")
+    _refuse_whole(shared, f"{file}: [run]")
+    given = _defaults() | shared | whole
     specs: dict[str, RunSpec] = {}
     seen: dict[str, str] = {}
     for name, chosen in _combinations(tables.get("grid", {}), f"{file}: [grid]"):
@@ -76,9 +78,7 @@ def _combinations(table: Mapping[str, Any], where: str) -> Iterator[tuple[str, d
         raise InputError(f"{where} repeats: expected a whole number from 1 to {MOST:,}")
     windows = _windows(lists.pop("windows", [{}]), f"{where} windows")
     axes = settings.options_in(lists, run, where, listed=True)
-    for option in axes:
-        if option in _WHOLE:
-            raise InputError(f"{where} {option}: it is one for the whole grid, not for one run")
+    _refuse_whole(axes, where)
     sizes = [len(values) for values in (windows, *axes.values())]
     count = repeats
     for size in sizes:
@@ -95,6 +95,14 @@ def _combinations(table: Mapping[str, Any], where: str) -> Iterator[tuple[str, d
                 if repeats > 1:
                     named.append(f"repeat={repeat}")
                 yield " ".join(named) or "the only run", chosen | {"repeat": repeat}
+
+
+def _refuse_whole(options: Mapping[str, Any], where: str) -> None:
+    for option in options:
+        if option in _WHOLE:
+            raise InputError(
+                f"{where} {option}: it is one for the whole grid, not for one run; type it"
+            )
 
 
 def _varies(option: str, axes: Mapping[str, Any], windows: list[dict[str, Any]]) -> bool:

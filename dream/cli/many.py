@@ -8,7 +8,7 @@ import shlex
 import sys
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from dream.runs.estimate import Estimate
     from dream.runs.many import Job, Outcome
     from dream.runs.spec import RunSpec
+
+
+RUN: Final = "{run}"
+"""Stands for the id of a run in the base URL of several, so that a rehearsal tells them apart."""
 
 
 def repeated(given: Mapping[str, Any]) -> dict[str, RunSpec]:
@@ -79,9 +83,12 @@ def _jobs(specs: Mapping[str, RunSpec], given: Mapping[str, Any], lines: Lines) 
     from dream.runs.many import Job
 
     limiters, budget = Limiters(given["at_once"]), budget_of(given)
+    base_url: str | None = given["base_url"]
     for name, spec in specs.items():
         hear = [partial(tell, lines, name) for tell in (_tell_wait, _tell_estimate, _tell_note)]
         access = replace(access_of(given, *hear), limiters=limiters, budget=budget)
+        if base_url is not None:
+            access = replace(access, base_url=base_url.replace(RUN, spec.run_id()))
         watch = lines.watch(name, spec.decisions)
         kept = (given["runs"], given["sync"], given["fresh"], given["reuse_answers"])
         yield Job(name, spec, Options(*kept, access, watch))
@@ -92,7 +99,7 @@ def _tell_wait(lines: Lines, name: str, wait_s: float, attempt: int, reason: str
 
 
 def _tell_estimate(lines: Lines, name: str, estimate: Estimate) -> None:
-    lines.tell(f"{name}: {estimate.told()}")
+    lines.say(f"{name}: {estimate.told()}")
 
 
 def _tell_note(lines: Lines, name: str, note: str) -> None:

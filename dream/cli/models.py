@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -95,8 +96,12 @@ def show(*, as_json: bool) -> None:
 
 
 def _row(entry: Entry, now_ns: int, source: str | None) -> dict[str, Any]:
+    from dream.llm.catalog import LOCAL
+
     rates = _rates(entry, now_ns)
-    if entry.prices is not None:
+    if entry.alias == LOCAL and entry.prices is not None and not entry.prices.output:
+        source = "runs on this machine"
+    elif entry.prices is not None:
         source = f"dream.toml, {entry.prices.date or 'not dated'}"
     present = bool(os.environ.get(entry.key_env)) if entry.key_env else None
     return {
@@ -151,20 +156,13 @@ def _key(row: dict[str, Any]) -> str:
 
 
 def _rates(entry: Entry, now_ns: int) -> dict[str, float] | None:
-    """USD per million tokens of input and of output, None where they are not known."""
-    from dream.llm.catalog import price
-    from dream.types import Usage
+    """USD per million tokens by kind, None where they are not known."""
+    from dream.llm.catalog import rates
 
-    tokens = USUAL_TOKENS
-    asked = price(entry, Usage(input_tokens=tokens, output_tokens=0), now_ns)
-    both = price(entry, Usage(input_tokens=tokens, output_tokens=tokens), now_ns)
-    if asked is None or both is None:
+    found = rates(entry, USUAL_TOKENS, now_ns)
+    if found is None:
         return None
-    per_million = 10**6 / tokens
-    return {
-        "input": round(asked * per_million, 6),
-        "output": round((both - asked) * per_million, 6),
-    }
+    return {name: round(usd * 10**6, 6) for name, usd in asdict(found).items()}
 
 
 def _shown(rates: dict[str, float] | None) -> str:

@@ -29,7 +29,7 @@ _OPTIONS = {"terms.buy_only": "--shorts", "terms.max_gap_ns": "--max-gap"}
 
 
 def spec_of(given: Mapping[str, Any]) -> RunSpec:
-    """The run that options describe.
+    """The run that options describe, its model under its exact id.
 
     Args:
         given: every parameter of the command `dream run`, by its name.
@@ -37,6 +37,7 @@ def spec_of(given: Mapping[str, Any]) -> RunSpec:
     Raises:
         InputError: one of them is wrong.
     """
+    from dream.runs.handed import named
     from dream.runs.spec import gap_ns, make_spec
 
     gap = given["max_gap"]
@@ -58,9 +59,10 @@ def spec_of(given: Mapping[str, Any]) -> RunSpec:
     spec = make_spec(settings, _pairs(given["set_"] or [], own))
     runs_folder(given["runs"])
     if spec.bars == _SYNTHETIC:
-        return spec.model_copy(update={"bars": str(_synthetic_bars())})
-    bar_file(Path(spec.bars).absolute())  # the folder's name is part of it
-    return spec
+        spec = spec.model_copy(update={"bars": str(_synthetic_bars())})
+    else:
+        bar_file(Path(spec.bars).absolute())  # the folder's name is part of it
+    return named(spec, None, None, own_models(Path()))
 
 
 def access_of(

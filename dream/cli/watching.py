@@ -89,8 +89,12 @@ class Lines:
         """Said when a run has ended; a failure is told in any case."""
         if self._bar is not None and name in self._tasks:
             self._bar.remove_task(self._tasks.pop(name))
-        if self._show or failed:
-            self.tell(f"{name}: {told}")
+        (self.tell if failed else self.say)(f"{name}: {told}")
+
+    def say(self, line: str) -> None:
+        """Print a line above the progress, where there is any."""
+        if self._show:
+            self.tell(line)
 
     def tell(self, line: str) -> None:
         """Print a line above the progress."""

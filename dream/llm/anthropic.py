@@ -118,6 +118,14 @@ class AnthropicTransport:
         text, stop_reason, model = (x if x is None else self._clean(x) for x in said)
         return replace(reply, text=text, stop_reason=stop_reason, model=model)
 
+    def connect(self) -> None:
+        """Load the SDK, which takes about a second, and set up what the first call needs.
+
+        Raises:
+            CallFailed: no connection can be set up.
+        """
+        self._client = self._client or self._connect()
+
     def close(self) -> None:
         """Close the connections; the next attempt opens new ones."""
         client, self._client = self._client, None

@@ -299,9 +299,9 @@ def ceiling(entry: Entry, request_bytes: int, at_ns: int) -> float | None:
         at_ns: as for `price`.
     """
     out = entry.max_tokens
-    written = Usage(input_tokens=0, cache_write_tokens=request_bytes, output_tokens=out)
-    asked = Usage(input_tokens=request_bytes, output_tokens=out)
-    costs = [price(entry, usage, at_ns) for usage in (written, asked)]
+    n = request_bytes
+    each = (Usage(n, 0, 0, out), Usage(0, n, 0, out), Usage(0, 0, n, out))
+    costs = [price(entry, usage, at_ns) for usage in each]
     return max((cost for cost in costs if cost is not None), default=None)
 
 

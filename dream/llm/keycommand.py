@@ -53,7 +53,8 @@ def first_line(command: tuple[str, ...], limit_s: float = LIMIT_S) -> str:
 
 
 def _printed(command: tuple[str, ...], limit_s: float) -> str:
-    name = f"the key_command {command[0]}"
+    # Its words are not shown: somebody may have written the key in its place.
+    name = "the key_command of this model"
     try:
         process = subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
             command,

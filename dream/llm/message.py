@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import zlib
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from dream.llm.client import CallFailed
 from dream.types import Reply, Usage
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 MAX_BODY: Final = 1_048_576
 """Longest body that is read, in bytes, packed and unpacked."""
+
+MAX_TOKENS: Final = 1_000_000_000
+"""Most tokens of one call that are believed."""
 
 _PLAIN: Final = ("", "identity")
 _PACKED: Final = ("gzip", "x-gzip", "deflate")
@@ -66,15 +69,23 @@ def whole_body(parts: Iterable[bytes], coding: str, cost_usd: float | None) -> b
     return bytes(body)
 
 
+def _plausible(count: Any) -> Any:
+    """A count that no call can have is none: what it cost is then not known."""
+    return None if isinstance(count, int) and count > MAX_TOKENS else count
+
+
+_Count: TypeAlias = Annotated[Annotated[int, Field(ge=0)] | None, BeforeValidator(_plausible)]
+
+
 class _Thinking(BaseModel):
-    thinking_tokens: int | None = Field(default=None, ge=0)
+    thinking_tokens: _Count = None
 
 
 class _Tokens(BaseModel):
-    input_tokens: int | None = Field(default=None, ge=0)
-    cache_read_input_tokens: int | None = Field(default=None, ge=0)
-    cache_creation_input_tokens: int | None = Field(default=None, ge=0)
-    output_tokens: int | None = Field(default=None, ge=0)
+    input_tokens: _Count = None
+    cache_read_input_tokens: _Count = None
+    cache_creation_input_tokens: _Count = None
+    output_tokens: _Count = None
     output_tokens_details: _Thinking | None = None
 
 

@@ -236,7 +236,10 @@ def _validated(kind: type[_Table], table: dict[str, Any], where: str) -> _Table:
     try:
         return kind.model_validate(table)
     except ValidationError as error:
-        fault = error.errors(include_url=False, include_context=False)[0]
+        faults = error.errors(include_url=False, include_context=False)
+        # A key that is missing may be one that was mistyped: the mistyped one says more.
+        extra = (one for one in faults if one["type"] == "extra_forbidden")
+        fault = next(extra, faults[0])
     path = [str(part)[:80] for part in fault["loc"]]
     key = ".".join(path)
     if fault["type"] == "extra_forbidden":

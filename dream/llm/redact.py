@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -31,6 +32,13 @@ def redactor(key: str) -> Callable[[str], str]:
     def redact(text: str) -> str:
         if not pieces:
             return text
+        struck = strike(text)
+        # Escapes of characters that need none: whoever reads them would make the key of them.
+        plain = _ESCAPE.sub(_unescaped, struck)
+        cleaned = strike(plain)
+        return struck if cleaned == plain else cleaned
+
+    def strike(text: str) -> str:
         starts = [i for i in range(len(text) - size + 1) if text[i : i + size] in pieces]
         out: list[str] = []
         end = 0
@@ -43,12 +51,21 @@ def redactor(key: str) -> Callable[[str], str]:
     return redact
 
 
+_ESCAPE: Final = re.compile(r"\\u00([2-7][0-9a-fA-F])|%([2-7][0-9a-fA-F])")
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    character = chr(int(found[1] or found[2], 16))
+    return found[0] if character in '"\\\x7f' else character
+
+
 def _forms(key: str) -> Iterator[str]:
     raw = key.encode()
     yield key
     yield quote(key, safe="")
     yield json.dumps(key)[1:-1]
     yield raw.hex()
+    yield raw.hex().upper()
     # Three bytes make four characters, so what stands before the key shifts it in one of three
     # ways; characters that it shares with its neighbours are left out.
     for before, shared in ((0, 0), (1, 2), (2, 3)):

@@ -14,10 +14,10 @@ TAGS: Final = ("think", "thinking", "thought", "reasoning", "scratchpad")
 """Names of the tags between which a model thinks, in any case."""
 
 _STRING = r'"(?:[^"\\]|\\.)*+"'
-_TAG = rf"<(?P<end>/?)(?P<tag>{'|'.join(TAGS)})>"
+_TAG = rf"<(?P<end>/?)(?P<tag>{'|'.join(TAGS)})(?:\s[^<>]{{0,200}})?>"
 _OUTSIDE: Final = re.compile(rf"\{{|{_TAG}", re.IGNORECASE)
 _INSIDE: Final = re.compile(rf'[{{}}]|{_STRING}|"|{_TAG}', re.IGNORECASE | re.DOTALL)
-_CLOSING: Final = {tag: re.compile(rf"</{tag}>", re.IGNORECASE) for tag in TAGS}
+_CLOSING: Final = {tag: re.compile(rf"</{tag}\s*>", re.IGNORECASE) for tag in TAGS}
 
 # Neither can stand in a JSON object: a comma before its end, and digits behind a comma, where only
 # a key could be.

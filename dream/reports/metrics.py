@@ -38,6 +38,7 @@ class RunFacts:
         spent_usd: of all attempts at paid calls, failed ones at the most that they can have cost.
         cache_note: why an expected cache did nothing, None where it did or none was expected.
         usd: of the replies, by the kinds of `UsdSums`; None where no price is known.
+        reused: replies that another run had paid for.
     """
 
     run_id: str
@@ -48,6 +49,7 @@ class RunFacts:
     spent_usd: float = 0.0
     cache_note: str | None = None
     usd: UsdSums | None = None
+    reused: int = 0
 
 
 class CostSums(TypedDict):
@@ -153,6 +155,7 @@ class Summary(TypedDict):
     cost_usd: float | None
     spent_usd: float
     replies: int
+    reused: int
     tokens: TokenSums
     usd: UsdSums | None
     cached_share: float | None
@@ -269,8 +272,7 @@ def summarise(table: RunTable, facts: RunFacts) -> Summary:
     trades = table.trades
     pnls = [t.pnl for t in trades]
     wins, losses = sum(p > 0 for p in pnls), sum(p < 0 for p in pnls)
-    interval = wilson(wins, len(pnls))
-    factor = profit_factor(pnls)
+    interval, factor = wilson(wins, len(pnls)), profit_factor(pnls)
     costs = cost_sums(t.costs for t in trades)
     equity, day = table.equity[table.asked_from :], table.day[table.asked_from :]
     share = _error_share(table)
@@ -327,6 +329,7 @@ def summarise(table: RunTable, facts: RunFacts) -> Summary:
         "cost_usd": table.cost_usd,
         "spent_usd": facts.spent_usd,
         "replies": table.replies,
+        "reused": facts.reused,
         "tokens": token_sums(table.tokens),
         "usd": facts.usd,
         "cached_share": cached_share(table.tokens),

@@ -211,7 +211,8 @@ def _spent(summary: Summary) -> str:
     )
     lost = "" if cost is None or spent - cost < 0.005 else f" ({spent:,.2f} with failed attempts)"
     replies = "1 reply" if summary["replies"] == 1 else f"{summary['replies']:,} replies"
-    return f"{money}{lost}, {replies}"
+    reused = f", {summary['reused']:,} of them reused" if summary["reused"] else ""
+    return f"{money}{lost}, {replies}{reused}"
 
 
 def _tokens(summary: Summary) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
 from dream.errors import SpecInvalid
@@ -62,6 +63,13 @@ class Access:
         from dream.llm.endpoint import host_of  # noqa: PLC0415 - only for models
 
         return host_of(entry.base_url if self.base_url is None else self.base_url)
+
+    def endpoint_id(self, entry: catalog.Entry) -> str | None:
+        """Hash of the whole address, path included, which may choose who answers; 16 hex digits."""
+        if self._runs_here(entry):
+            return None
+        url = entry.base_url if self.base_url is None else self.base_url
+        return sha256(url.rstrip("/").encode()).hexdigest()[:16]
 
     def client(
         self,

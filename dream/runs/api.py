@@ -137,6 +137,7 @@ def run(
     folder = folders.folder_of(parts, runs, fresh=options.fresh)
     live = handed.as_decider(decider, spec.model)
     endpoint = assemble.endpoint(spec, options.access)
+    endpoint_id = assemble.endpoint_id(spec, options.access)
     if folders.is_finished(folder, parts):
         with Journal.read(folder) as journal:
             noted = notes.other_endpoint(journal, endpoint)
@@ -156,7 +157,7 @@ def run(
         loop = _loop(parts, session, live, journal, options.watch)
         loop.foreign = assemble.is_foreign(spec)
         if options.reuse_answers and assemble.is_model(spec.model):
-            loop.answers = PaidAnswers(runs, folder, spec.repeat, endpoint)
+            loop.answers = PaidAnswers(runs, folder, spec.repeat, endpoint_id)
             noted = (*noted, *loop.answers.notes())
         journal.emit(
             _opened(parts, live),
@@ -164,6 +165,7 @@ def run(
                 "versions": notes.versions(),
                 "at": options.watch.now_iso(),
                 "endpoint": endpoint,
+                "endpoint_id": endpoint_id,
             },
         )
         table = drive.table(loop, loop.run())
@@ -345,9 +347,8 @@ def _cache_notes(summary: Summary) -> tuple[str, ...]:
 def _facts(
     folder: Path, parts: Parts, wall_s: float, table: RunTable, own: catalog.Own
 ) -> RunFacts:
-    usd = None
-    if table.replies and table.cost_usd is not None:
-        usd = cast("UsdSums", cost_of(folder, own).usd)
+    paid = cost_of(folder, own) if table.replies else None
+    usd = cast("UsdSums", paid.usd) if paid is not None and paid.cost_usd is not None else None
     return RunFacts(
         run_id=folder.name,
         journal=str(folder / JOURNAL),
@@ -357,4 +358,5 @@ def _facts(
         spent_usd=spent_usd(folder),
         cache_note=assemble.cache_note(parts.spec, table),
         usd=usd,
+        reused=0 if paid is None else paid.reused,
     )

@@ -227,6 +227,13 @@ def endpoint(spec: RunSpec, access: Access) -> str | None:
     return access.host(catalog.resolve(spec.model, access.own)) if is_model(spec.model) else None
 
 
+def endpoint_id(spec: RunSpec, access: Access) -> str | None:
+    """What tells endpoints of one host apart, see `Access.endpoint_id`."""
+    if not is_model(spec.model):
+        return None
+    return access.endpoint_id(catalog.resolve(spec.model, access.own))
+
+
 def cache_note(spec: RunSpec, table: RunTable) -> str | None:
     """What a user should know of a cache that was expected and did nothing."""
     if not is_model(spec.model):

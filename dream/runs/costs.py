@@ -36,7 +36,8 @@ class RunCost:
         cost_usd: of all replies, None where the price of one is not known.
         attempts: at calls, also those that failed. unsure: of them, those that may have cost
             something that nobody knows, at most unsure_usd.
-        spent_usd: all attempts, the unsure ones and those in flight at their most.
+        open, open_usd: attempts in flight, or interrupted in it, and their most.
+        spent_usd: all attempts, the unsure and the open ones at their most.
     """
 
     run_id: str
@@ -53,7 +54,14 @@ class RunCost:
     attempts: int = 0
     unsure: int = 0
     unsure_usd: float = 0.0
+    open: int = 0
+    open_usd: float = 0.0
     spent_usd: float = 0.0
+
+    @property
+    def known_usd(self) -> float:
+        """What all attempts with a known cost have cost, also those whose answer was not taken."""
+        return self.spent_usd - self.unsure_usd - self.open_usd
 
     @property
     def cached_share(self) -> float | None:
@@ -155,5 +163,7 @@ def _counts(usage: TokenUsage | None) -> dict[str, int]:
 
 
 def _add_attempts(to: RunCost, spent: Spending) -> None:
-    to.attempts, to.spent_usd = spent.attempts, spent.total()
+    # Where spend.jsonl is missing, the replies tell what was spent at least.
+    to.attempts, to.spent_usd = spent.attempts, max(spent.total(), to.cost_usd or 0.0)
     to.unsure, to.unsure_usd = spent.unsure, spent.unsure_usd
+    to.open, to.open_usd = spent.open, spent.open_usd

@@ -36,6 +36,15 @@ def folder_of(parts: Parts, runs: Path, *, fresh: bool) -> Path:
     return next((folder for folder in reversed(known) if _begun_with(folder, parts)), known[-1])
 
 
+def newest(first: Path) -> Path | None:
+    """The last of the folders of a run, `id`, `id-2`, ...; None where there is none."""
+    found, following, n = None, first, 1
+    while following.exists():
+        found, n = following, n + 1
+        following = first.with_name(f"{first.name}-{n}")
+    return found
+
+
 def _begun_with(folder: Path, parts: Parts) -> bool:
     """Whether the run in a folder has this content; one that cannot be read may be it."""
     try:

@@ -7,14 +7,17 @@ be shared: the slots of a model, the budget, the wish to stop. What makes them r
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
-from dream.errors import DreamError
+from dream.errors import DreamError, InputError
 from dream.runs import api
 from dream.runs.drive import Stopped
+from dream.runs.folders import newest
+from dream.runs.handed import named
 from dream.runs.spending import spent_usd
 
 if TYPE_CHECKING:
@@ -67,6 +70,10 @@ def carry_out(job: Job) -> Outcome:
         return Outcome(job)
     except DreamError as error:
         return Outcome(job, error=error)
+    except BaseException as error:  # noqa: BLE001 - no signal reaches a thread: it is of the run
+        found = InputError(f"ended by {type(error).__name__}: {error}")
+        found.__cause__ = error
+        return Outcome(job, error=found)
 
 
 def threads(most: int) -> Executor:
@@ -115,6 +122,10 @@ def run_all(jobs: Sequence[Job], executor: Executor) -> Iterator[Outcome]:
 def _count_spent(job: Job) -> None:
     """Let the shared budget know what a run has spent before, ahead of all that go on."""
     budget = job.options.access.budget
-    folder = job.options.folder / job.spec.run_id()
-    if budget is not None and folder.is_dir():
-        budget.count(str(folder), spent_usd(folder))
+    if budget is None or job.options.fresh:
+        return
+    spec = named(job.spec, None, None, job.options.access.own)
+    folder = newest(job.options.folder / spec.run_id())
+    if folder is not None:
+        with suppress(DreamError):  # what is damaged ends its own run, not the others
+            budget.count(str(folder), spent_usd(folder))

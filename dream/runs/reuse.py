@@ -37,7 +37,8 @@ class PaidAnswers:
 
     Args:
         runs: the folder of the runs. own: the folder of the run that asks, which is left out.
-        repeat: of the run that asks. endpoint: that it asks, as its journal has it.
+        repeat: of the run that asks.
+        endpoint: id of the one that it asks, see `Access.endpoint_id`.
 
     Attributes:
         unread: journals that could not be read and give nothing.
@@ -87,19 +88,16 @@ def _answers(folder: Path, repeat: int, endpoint: str | None) -> Iterator[tuple[
         reader, start = LineReader(file, folder / JOURNAL), 0
         for line in reader:
             if line.head.startswith(_OPENED):
-                opened = load_json(line.head + b"}", line.place)
-                if not _alike(opened, repeat, endpoint):
+                meta: Any = load_json(line.head + b"}", line.place).get("meta")
+                opened = parse(body_of(line), line.place)
+                assert isinstance(opened, records.OpenedRecord), "it begins as one"
+                asked = meta.get("endpoint_id") if isinstance(meta, dict) else None
+                if asked != endpoint or opened.spec.get("repeat", 0) != repeat:
                     return
             elif line.head.startswith(_REPLY):
-                data = load_json(line.head + b"}", line.place)
-                if data.get("raw") is not None and data.get("stop_reason") is not None:
-                    yield (
-                        bytes.fromhex(str(data.get("request"))),
-                        Place(folder, start, reader.end - start),
-                    )
+                record = parse(body_of(line), line.place)
+                assert isinstance(record, records.ReplyRecord), "it begins as one"
+                if record.raw is not None and record.stop_reason is not None:
+                    place = Place(folder, start, reader.end - start)
+                    yield bytes.fromhex(record.request), place
             start = reader.end
-
-
-def _alike(opened: dict[str, Any], repeat: int, endpoint: str | None) -> bool:
-    meta, spec = opened.get("meta") or {}, opened.get("spec") or {}
-    return meta.get("endpoint") == endpoint and spec.get("repeat", 0) == repeat

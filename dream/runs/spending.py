@@ -82,9 +82,14 @@ class Spending:
         """Attempts in flight, or interrupted in it."""
         return len(self._begun)
 
+    @property
+    def open_usd(self) -> float:
+        """The most that they can cost."""
+        return sum(self._begun.values())
+
     def total(self) -> float:
         """US dollars."""
-        return self._settled_usd + sum(self._begun.values())
+        return self._settled_usd + self.open_usd
 
 
 def _read_spend(path: Path) -> tuple[Spending, LineReader]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from dream.errors import InputError, SpecInvalid
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from dream.types import Shown, Snapshot
 
 LONGEST: Final = 4_194_304
-"""Characters of one prompt; a line of the journal holds it with room for escapes."""
+"""Bytes of one prompt as the journal writes it, in ASCII with escapes; a line holds it twice."""
 
 
 def load(name: str) -> Template:
@@ -47,8 +48,8 @@ def _texts(given: Any, where: str) -> str | Sequence[str]:
     if not isinstance(given, list | tuple):
         return _text(given, where)
     texts = [_text(part, where) for part in cast("Sequence[Any]", given)]
-    if not texts or sum(map(len, texts)) > LONGEST:
-        raise InputError(f"{where}: expected 1 to {LONGEST:,} characters, found other")
+    if not texts or sum(map(_written, texts)) > LONGEST:
+        raise InputError(f"{where}: expected texts of 1 to {LONGEST:,} bytes, found other")
     return texts
 
 
@@ -57,9 +58,13 @@ def _text(given: Any, where: str) -> str:
     if not isinstance(given, str):
         found = type(given).__name__
         raise InputError(f"{where}: expected a text or a list of texts, found {found}")
-    if not given.strip() or len(given) > LONGEST:
+    if not given.strip() or _written(given) > LONGEST:
         raise InputError(
-            f"{where}: expected a text of 1 to {LONGEST:,} characters that are not all blank, "
-            f"found {len(given):,}"
+            f"{where}: expected a text of 1 to {LONGEST:,} bytes (each character outside ASCII is "
+            f"written as 6 or 12) that are not all blank, found {_written(given):,}"
         )
     return well_formed(given)
+
+
+def _written(text: str) -> int:
+    return len(text) if text.isascii() else len(json.dumps(text)) - 2

@@ -127,6 +127,39 @@ def test_one_budget_for_all_also_when_it_goes_on(dream, bars_path, key):
     assert sum(spent_usd(f) for f in folders(dream)) == pytest.approx(120 * PRICE_USD)
 
 
+def test_finished_runs_count_from_the_first_call_on(dream, bars_path, key):
+    """Under an alias too: the folder is named by the exact id."""
+    with MessagesServer() as server:
+        base = ("run", "--model", "sonnet", "--bars", bars_path, "--base-url", server.url)
+        assert dream(*base, "--decisions", 40).code == 0
+        spent = 40 * PRICE_USD
+        said = dream(*base, "--decisions", 40, "--repeats", 2, "--budget", spent + 0.06)
+        assert said.code == 5
+        assert spent < sum(spent_usd(f) for f in folders(dream)) <= spent + 0.06
+        asked = len(server.seen)
+        assert dream(*base, "--decisions", 40, "--repeats", 2, "--budget", spent).code == 5
+        assert len(server.seen) == asked
+
+
+def test_the_same_model_under_two_names_is_refused(dream, bars_path):
+    text = '[run]\nbars = "{bars}"\n[grid]\nmodel = ["sonnet", "claude-sonnet-5-5"]\n'
+    said = dream("grid", written(dream, bars_path, text=text))
+    assert said.code == 2
+    assert "are the same run" in said.err
+
+
+def test_a_rehearsal_tells_the_runs_apart(dream, bars_path, key):
+    with MessagesServer() as server:
+        url = f"{server.url}/run/{{run}}"
+        said = dream(
+            "run", "--model", "sonnet", "--bars", bars_path, "--base-url", url,
+            "--decisions", 3, "--repeats", 2,
+        )  # fmt: skip
+        assert said.code == 0, said.err
+        paths = {seen.path for seen in server.seen}
+    assert paths == {f"/run/{folder.name}/v1/messages" for folder in folders(dream)}
+
+
 def test_one_that_fails_does_not_stop_the_others(dream, bars_path):
     text = """
 [run]
@@ -164,6 +197,8 @@ windows = [{{}}, {{ from = "2024-03-25" }}]
             f"[grid]\nrepeats = 200\nseed = {list(range(60))}",
             "12,000 combinations",
         ),
+        ("[run]\nbudget = 0.03", "[run] budget: it is one for the whole grid"),
+        ("[run]\nruns = 'x'", "[run] runs: it is one for the whole grid"),
         ("[runs]\nmodel = 'rules'", "'runs' is no table of it; there are: [run], [grid]"),
         ("[run", "cannot be read"),
     ],
@@ -176,6 +211,22 @@ def test_bad_files(dream, bars_path, text, message):
     assert message in said.err
     assert "Traceback" not in said.err
     assert not (dream.folder / "runs").exists()
+
+
+def test_a_template_that_ends_the_world_ends_its_run_alone(dream, bars_path, key):
+    (dream.folder / "bad.py").write_text(
+        "from dream.llm.prompt import Template\n"
+        "def user(ask, shown, settings):\n    raise KeyboardInterrupt\n"
+        "T = Template(lambda settings: 'x', user)\n"
+    )
+    text = '[run]\nbars = "{bars}"\ndecisions = 3\nmodel = "sonnet"\nbase_url = "{url}"\n'
+    text += '[grid]\nprompt = ["bad:T", "v1"]\n'
+    with MessagesServer() as server:
+        said = dream("grid", written(dream, bars_path, server.url, text), "--json")
+    assert said.code == 2
+    found = json.loads(said.out)
+    assert [run["name"] for run in found["runs"]] == ["prompt=v1"]
+    assert "KeyboardInterrupt" in found["unfinished"][0]["why"]
 
 
 def test_no_file(dream):

@@ -68,11 +68,17 @@ def test_prices_are_those_of_the_price_table(dream):
     told = json.loads(dream("models", "--json").out)
     shown = dream("models").out
     rows = {row["alias"]: row for row in told["models"]}
-    assert rows.pop("local")["usd_per_million"] == {"input": 0.0, "output": 0.0}
+    kinds = ("input", "cache_read", "cache_write", "output")
+    assert rows.pop("local")["usd_per_million"] == dict.fromkeys(kinds, 0.0)
     for row in rows.values():
         found = calc_price(Usage(input_tokens=2_500, output_tokens=2_500), row["id"])
         rates = (float(found.input_price) * 400, float(found.output_price) * 400)
-        assert tuple(row["usd_per_million"].values()) == pytest.approx(rates)
+        told_rates = row["usd_per_million"]
+        assert (told_rates["input"], told_rates["output"]) == pytest.approx(rates)
+        for kind in ("cache_read", "cache_write"):
+            cached = Usage(input_tokens=2_500, **{f"{kind}_tokens": 2_500})
+            price = calc_price(cached, row["id"]).input_price
+            assert told_rates[kind] == pytest.approx(float(price) * 400)
         assert f"{rates[0]:.2f} / {rates[1]:.2f}" in shown
     assert told["prices"]["day"] in shown
     assert told["prices"]["source"] in shown

@@ -79,7 +79,7 @@ def test_the_same_id_asked_otherwise_has_its_cutoff_and_another_id_has_none() ->
 
 BAD = [
     ({"llama": LLAMA | {"idd": "x"}}, "[models.llama] has no setting 'idd'; it has: key_env,"),
-    ({"llama": LLAMA | {"price": {"inputs": 1}}}, "[models.llama] needs price.input"),
+    ({"llama": LLAMA | {"price": {"inputs": 1}}}, "[models.llama] has no setting 'price.inputs'"),
     (
         {"llama": LLAMA | {"price": {"input": 1, "output": 1, "in": 1}}},
         "no setting 'price.in'; it has: input, output",

@@ -41,6 +41,8 @@ def test_by_hand(dream, run):
     assert one["cached_share"] == pytest.approx(1_000 / 1_600)
     assert (one["replies"], one["attempts"], one["unsure_attempts"]) == (N, N + 3, 1)
     assert one["spent_usd"] == pytest.approx(one["cost_usd"] + one["unsure_usd"])
+    assert one["known_usd"] == pytest.approx(one["cost_usd"])
+    assert one["open_attempts"] == 0
     assert 0.03 < one["unsure_usd"] < 0.06
     assert found["spent_usd"] == one["spent_usd"]
     assert one["usd_unsplit"] == 0.0
@@ -61,7 +63,7 @@ def test_in_words(dream, run):
     assert "input, from the cache 12,000 tokens 0.0012 USD" in text
     assert "output 1,800 tokens 0.0180 USD, 240 of them thinking" in text
     assert "replies 0.0342 USD; 62% of the input came from the cache" in text
-    assert "15 attempts, 1 without a known cost, at most 0.0" in text
+    assert "15 attempts; 1 without a known cost, at most 0.0" in text
     assert text.endswith("USD at most")
 
 
@@ -70,7 +72,7 @@ def test_a_run_without_a_model(dream, bars_path):
     folder = made.only_run(dream.folder / "runs")
     said = dream("cost", folder)
     assert "rules, 0 replies" in said.out
-    assert "spent at most 0.0000 USD, 0 attempts" in " ".join(said.out.split())
+    assert "all attempts 0.0000 USD, 0 attempts" in " ".join(said.out.split())
 
 
 def test_what_is_no_run(dream, tmp_path):

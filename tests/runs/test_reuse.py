@@ -58,6 +58,16 @@ def test_the_same_endpoint(ask, dream, bars_path, monkeypatch):
     assert cost["replies_without_counts"] == 0
 
 
+def test_another_path_of_the_same_host_is_another_endpoint(ask):
+    with MessagesServer() as server:
+        for path, decisions in (("/a", 4), ("/b", 5), ("/a/", 6)):
+            said = ask(
+                server, "--base-url", server.url + path, "--reuse-answers", decisions=decisions
+            )
+            assert said.code == 0
+        assert len(server.seen) == 4 + 5 + 2
+
+
 def test_failed_and_cut_answers_are_asked_again(ask):
     plan = ["ok"] * 3 + ["400"]
     with MessagesServer(plan) as server:

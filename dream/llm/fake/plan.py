@@ -183,7 +183,10 @@ class Plan(_Part):
 def draw(seed: int, *what: object) -> float:
     """A number in [0, 1) that depends on the seed and on what it is for, and on nothing else."""
     text = ":".join(map(str, (seed, *what)))
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big") / 2.0**48
+    return (
+        int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:6], "big")
+        / 2.0**48
+    )
 
 
 def _lasts(how: How, nth: int) -> bool:

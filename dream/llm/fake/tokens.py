@@ -146,7 +146,7 @@ class PrefixCache:
 
 def _prefixes(model: str, blocks: list[Block]) -> tuple[list[bytes], list[int]]:
     """A hash and the tokens of every beginning."""
-    h, total = hashlib.sha256(model.encode()), 0
+    h, total = hashlib.sha256(model.encode("utf-8", "surrogatepass")), 0
     keys: list[bytes] = []
     ends: list[int] = []
     for block in blocks:
@@ -158,7 +158,7 @@ def _prefixes(model: str, blocks: list[Block]) -> tuple[list[bytes], list[int]]:
 
 
 def _steps(model: str, data: bytes) -> Iterator[tuple[int, bytes]]:
-    h = hashlib.sha256(b"steps:" + model.encode())
+    h = hashlib.sha256(b"steps:" + model.encode("utf-8", "surrogatepass"))
     size = STEP_TOKENS * BYTES_PER_TOKEN
     for n in range(len(data) // size):
         h.update(data[n * size : (n + 1) * size])
