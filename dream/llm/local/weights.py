@@ -35,6 +35,7 @@ _ARRAY: Final = 9
 _BYTES_OF_VALUE: Final = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
 _MOST: Final = 1 << 20
 """Most of anything that a header counts."""
+_MOST_SCALE: Final = 2_048
 _LENGTH: Final = b"llama.context_length"
 
 
@@ -138,6 +139,8 @@ def requantised(stored: bytes) -> bytes:
 def _weights(blocks: NDArray[np.uint8]) -> NDArray[np.float64]:
     """Weights of blocks of Q4_1, exact: sums and products of halves fit a double."""
     halves = blocks[:, :4].copy().view("<f2").astype(np.float64)
+    if not (np.abs(halves) < _MOST_SCALE).all():  # also what is no number
+        raise NoWeights("a block has no scale that weights have")
     levels = np.concatenate([blocks[:, 4:] & 15, blocks[:, 4:] >> 4], axis=1)
     return levels * halves[:, :1] + halves[:, 1:]
 

@@ -89,6 +89,8 @@ def test_all_else_is_as_it_was() -> None:
         (lambda c: c[:8] + b"\xff" * 8 + c[16:], "are counted"),
         (lambda c: c.replace(b"llama.context_length", b"llama.context_breadth"[:20]), "how long"),
         (lambda _: gguf.file([("w", [32], 99, b"")]), "unknown format 99"),
+        (lambda _: gguf.file([("w", [32], 3, gguf.q4_1(float("nan"), 0.0, [0] * 32))]), "no scale"),
+        (lambda _: gguf.file([("w", [32], 3, gguf.q4_1(1.0, -4e4, [0] * 32))]), "no scale"),
         (lambda _: gguf.file([("w", [33], 3, b"")]), "unknown format 3"),
         (lambda c: c.replace(struct.pack("<IIQ", 9, 8, 3), struct.pack("<IIQ", 9, 9, 3)), "arrays"),
         (lambda c: c.replace(struct.pack("<IIQ", 9, 8, 3), struct.pack("<IIQ", 9, 77, 3)), "77"),
