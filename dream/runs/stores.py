@@ -167,6 +167,7 @@ class AppendFile:
 
     def __init__(self, path: Path, disk: Disk) -> None:
         self.path = path
+        self._name = os.fspath(path)  # asked for twice a line
         self._disk = disk
         self._pending = bytearray()
         self._pending_lines = 0
@@ -176,7 +177,8 @@ class AppendFile:
             try:
                 if os.name != "nt":  # there a lock keeps readers out
                     _lock(self._fd, path.parent, disk)
-                self._size = os.fstat(self._fd).st_size
+                mine = os.fstat(self._fd)
+                self._size, self._is = mine.st_size, (mine.st_dev, mine.st_ino)
                 if not self._size:
                     sync_folder(path.parent, disk)
                     sync_folder(path.parent.parent, disk)
@@ -231,16 +233,15 @@ class AppendFile:
 
     def _check_ours(self, size: int) -> None:
         """Holds the file to its path and length: else lines go where nobody will read them."""
-        mine = os.fstat(self._fd)
         try:
-            there = os.stat(self.path)  # noqa: PTH116 - beside os.fstat
+            there = os.stat(self._name)  # noqa: PTH116 - a path makes it slower
         except OSError as error:
             found = f"it is not there any more ({error.strerror})"
         else:
-            if not os.path.samestat(there, mine):
+            if (there.st_dev, there.st_ino) != self._is:
                 found = "another file is in its place"
-            elif mine.st_size != size:
-                found = f"it has {mine.st_size:,} bytes, not the {size:,} that were written"
+            elif there.st_size != size:
+                found = f"it has {there.st_size:,} bytes, not the {size:,} that were written"
             else:
                 return
         self._failed = True  # and nothing is cut off: it may be somebody else's
