@@ -63,7 +63,9 @@ class Executor(Protocol):
 
 
 def carry_out(job: Job) -> Outcome:
-    """Make one run; nothing that is wrong with it reaches the others."""
+    """Make one run, unless all are to stop; nothing that is wrong with it reaches the others."""
+    if job.options.watch.stop():
+        return Outcome(job)
     try:
         return Outcome(job, run=api.run(job.spec, options=job.options))
     except Stopped:
