@@ -5,7 +5,10 @@ What the command says besides is not shown: it may hold the key.
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Final
@@ -61,6 +64,7 @@ def _printed(command: tuple[str, ...], limit_s: float) -> str:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            start_new_session=True,  # so that what it leaves behind can be ended with it
         )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is no command"
@@ -72,8 +76,7 @@ def _printed(command: tuple[str, ...], limit_s: float) -> str:
             f"{name} did not end within {limit_s:g} s. Run it by hand: it may wait for a password"
         ) from None
     finally:
-        process.kill()
-        process.wait()
+        _end(process)
     if len(data) > MAX_OUTPUT:
         raise ModelUnavailable(f"{name} printed more than {MAX_OUTPUT} bytes, which no key has")
     if code != 0:
@@ -87,6 +90,15 @@ def _printed(command: tuple[str, ...], limit_s: float) -> str:
     return lines[0]
 
 
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and, where there are groups, what it has started."""
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
+
+
 def _ended(process: subprocess.Popen[bytes], limit_s: float) -> tuple[bytes, int]:
     """What a process prints, but for what is too long, and its exit code."""
     output = process.stdout
@@ -94,9 +106,17 @@ def _ended(process: subprocess.Popen[bytes], limit_s: float) -> tuple[bytes, int
     read: SimpleQueue[bytes] = SimpleQueue()
 
     def work() -> None:
+        # Not to the end of the file: an agent that it started may hold the pipe open for ever.
         with output:
-            data = output.read(MAX_OUTPUT + 1)
-        read.put(data)
+            data = bytearray()
+            while b"\n" not in data and len(data) <= MAX_OUTPUT:
+                part = os.read(output.fileno(), MAX_OUTPUT + 1 - len(data))
+                if not part:
+                    break
+                data += part
+            read.put(bytes(data))
+            while os.read(output.fileno(), MAX_OUTPUT):
+                pass
 
     Thread(target=work, name="dream-key", daemon=True).start()
     data = read.get(timeout=limit_s)
