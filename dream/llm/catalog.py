@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from dream.errors import SpecInvalid
@@ -298,11 +299,25 @@ def ceiling(entry: Entry, request_bytes: int, at_ns: int) -> float | None:
         request_bytes: length of the whole request.
         at_ns: as for `price`.
     """
-    out = entry.max_tokens
-    n = request_bytes
-    each = (Usage(n, 0, 0, out), Usage(0, n, 0, out), Usage(0, 0, n, out))
-    costs = [price(entry, usage, at_ns) for usage in each]
-    return max((cost for cost in costs if cost is not None), default=None)
+    most = _all_of_one_kind(request_bytes, entry.max_tokens)
+    hour = at_ns // _HOUR_NS
+    return price(entry, most[_dearest(entry, request_bytes.bit_length(), hour)], at_ns)
+
+
+_HOUR_NS: Final = 3_600_000_000_000
+
+
+def _all_of_one_kind(n: int, out: int) -> tuple[Usage, Usage, Usage]:
+    """The whole input uncached, read from the cache, or written to it."""
+    return Usage(n, 0, 0, out), Usage(0, n, 0, out), Usage(0, 0, n, out)
+
+
+@lru_cache(maxsize=256)
+def _dearest(entry: Entry, bits: int, hour: int) -> int:
+    """Which kind of input is the dearest: asked once for prompts of about a length in an hour."""
+    usages = _all_of_one_kind(1 << bits, 0)
+    costs = [price(entry, usage, hour * _HOUR_NS) or 0.0 for usage in usages]
+    return costs.index(max(costs))
 
 
 def price(entry: Entry, usage: Usage, at_ns: int) -> float | None:
