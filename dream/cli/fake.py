@@ -9,7 +9,7 @@ import threading
 import time
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, cast
 
 import typer
 
@@ -101,10 +101,22 @@ def fake(
         return
     price_at_ns = None if price_at is None else parse_instant(price_at)
     server = FakeServer(whole, now_ns=time.time_ns, port=port, price_at_ns=price_at_ns)
+    failed: list[OSError] = []
+
+    def tell(error: OSError) -> None:
+        failed.append(error)
+        typer.echo(
+            f"dream: {ledger}: cannot be written: {error.strerror}; it ends here, with a line cut "
+            f"off or no totals, and the server goes on without it",
+            err=True,
+        )
+
     with closing(server), _ledger(ledger, force=force) as file:
         if file is not None:
-            server.ledger.write_to(file)
+            server.ledger.write_to(file, tell)
         _serve(server)
+    if failed:
+        raise typer.Exit(1)
 
 
 def _serve(server: FakeServer) -> None:
@@ -196,8 +208,8 @@ def _ledger(path: Path | None, *, force: bool) -> Generator[BinaryIO | None]:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{path}: cannot be written: {reason}") from None
-    with os.fdopen(handle, "wb") as file:
-        yield file
+    with os.fdopen(handle, "wb", buffering=0) as file:
+        yield cast("BinaryIO", file)
 
 
 def _show(found: list[Outcome], n: int, *, as_json: bool) -> None:

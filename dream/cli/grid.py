@@ -53,16 +53,17 @@ def grid(
     shared = settings.options_in(tables.get("run", {}), run, f"{file}: [run]")
     _refuse_whole(shared, f"{file}: [run]")
     given = _defaults() | shared | whole
+    own = settings.own_models(Path())
     specs: dict[str, RunSpec] = {}
     seen: dict[str, str] = {}
     for name, chosen in _combinations(tables.get("grid", {}), f"{file}: [grid]"):
-        spec = spec_of({**given, **chosen})
+        spec = spec_of({**given, **chosen}, own)
         spec = spec.model_copy(update={"repeat": chosen["repeat"]})
         if (twin := seen.get(spec.run_id())) is not None:
             raise InputError(f"{file}: {twin!r} and {name!r} are the same run; leave one out")
         seen[spec.run_id()] = name
         specs[name] = spec
-    carry_out(specs, given)
+    carry_out(specs, given, own)
 
 
 def _defaults() -> dict[str, Any]:

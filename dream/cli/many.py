@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from dream.cli.specs import access_of, budget_of, spec_of
+from dream.cli.specs import access_of, spec_of
 from dream.cli.watching import lines_of_progress
 from dream.cli.words import many, shown
 from dream.errors import SpecInvalid
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from dream.cli.watching import Lines
+    from dream.llm.catalog import Own
+    from dream.runs.access import Access
     from dream.runs.estimate import Estimate
     from dream.runs.many import Job, Outcome
     from dream.runs.spec import RunSpec
@@ -30,32 +32,36 @@ RUN: Final = "{run}"
 """Stands for the id of a run in the base URL of several, so that a rehearsal tells them apart."""
 
 
-def repeated(given: Mapping[str, Any]) -> dict[str, RunSpec]:
+def repeated(given: Mapping[str, Any], own: Own) -> dict[str, RunSpec]:
     """The repeats of one run, by name.
 
     Args:
         given: every parameter of the command `dream run`, by its name.
+        own: models of dream.toml.
 
     Raises:
         SpecInvalid: the number of the repeat is set as well.
     """
     if any(text.startswith("repeat=") for text in given["set_"] or []):
         raise SpecInvalid("--repeats numbers the runs itself; leave --set repeat=... out")
-    spec = spec_of(given)
+    spec = spec_of(given, own)
     return {f"repeat {n}": spec.model_copy(update={"repeat": n}) for n in range(given["repeats"])}
 
 
-def carry_out(specs: Mapping[str, RunSpec], given: Mapping[str, Any]) -> None:
+def carry_out(specs: Mapping[str, RunSpec], given: Mapping[str, Any], own: Own) -> None:
     """Make runs beside each other, print what became of them, and end with the right exit code.
 
     Args:
         specs: the runs by name.
         given: how all of them are reached, kept and shown: parameters of `dream run` by name.
+        own: models of dream.toml.
     """
+    from dream.llm.limiter import Limiters
     from dream.runs.many import run_all, threads
 
     with lines_of_progress(show=not (given["quiet"] or given["as_json"])) as lines:
-        jobs = list(_jobs(specs, given, lines))
+        shared = replace(access_of(given, own), limiters=Limiters(given["at_once"]))
+        jobs = list(_jobs(specs, given, shared, lines))
         outcomes: dict[str, Outcome] = {}
         try:
             for outcome in run_all(jobs, threads(given["at_once"])):
@@ -77,18 +83,21 @@ def carry_out(specs: Mapping[str, RunSpec], given: Mapping[str, Any]) -> None:
         raise typer.Exit(failed[0].exit_code)
 
 
-def _jobs(specs: Mapping[str, RunSpec], given: Mapping[str, Any], lines: Lines) -> Iterable[Job]:
-    from dream.llm.limiter import Limiters
+def _jobs(
+    specs: Mapping[str, RunSpec], given: Mapping[str, Any], shared: Access, lines: Lines
+) -> Iterable[Job]:
     from dream.runs.api import Options
     from dream.runs.many import Job
 
-    limiters, budget = Limiters(given["at_once"]), budget_of(given)
-    base_url: str | None = given["base_url"]
+    base_url = shared.base_url
     for name, spec in specs.items():
-        hear = [partial(tell, lines, name) for tell in (_tell_wait, _tell_estimate, _tell_note)]
-        access = replace(access_of(given, *hear), limiters=limiters, budget=budget)
-        if base_url is not None:
-            access = replace(access, base_url=base_url.replace(RUN, spec.run_id()))
+        access = replace(
+            shared,
+            base_url=None if base_url is None else base_url.replace(RUN, spec.run_id()),
+            on_wait=partial(_tell_wait, lines, name),
+            on_estimate=partial(_tell_estimate, lines, name),
+            on_note=partial(_tell_note, lines, name),
+        )
         watch = lines.watch(name, spec.decisions)
         kept = (given["runs"], given["sync"], given["fresh"], given["reuse_answers"])
         yield Job(name, spec, Options(*kept, access, watch))

@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,7 @@ from dream.cli.options import (
     Timeout,
     To,
 )
-from dream.cli.settings import check_variables
+from dream.cli.settings import check_variables, own_models
 from dream.cli.specs import access_of, import_from_here, spec_of
 from dream.cli.watching import watching
 from dream.errors import SpecInvalid
@@ -109,11 +110,17 @@ def run(
     if sync not in ("each", "batch"):
         raise SpecInvalid(f"--sync takes each or batch, found {sync!r}")
     import_from_here()
+    own = own_models(Path())
     if repeats is not None:
-        carry_out(repeated(given), given)
+        carry_out(repeated(given, own), given, own)
         return
-    spec = spec_of(given)
-    access = access_of(given, _tell_wait, _tell_estimate, _tell_note)
+    spec = spec_of(given, own)
+    access = replace(
+        access_of(given, own),
+        on_wait=_tell_wait,
+        on_estimate=_tell_estimate,
+        on_note=_tell_note,
+    )
     from dream.runs.api import Options
 
     with watching(spec.decisions, access.budget, show=not (quiet or as_json)) as watch:

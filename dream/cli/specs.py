@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 import sys
 import time
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dream.cli.settings import keys_of, own_models
+from dream.cli.settings import keys_of
 from dream.cli.words import bar_file, runs_folder
 from dream.errors import InputError, SpecInvalid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
+    from dream.llm.catalog import Own
     from dream.runs.access import Access
-    from dream.runs.budget import Budget
-    from dream.runs.estimate import Estimate
     from dream.runs.spec import RunSpec
 
 SYNTHETIC_BARS, SYNTHETIC_SEED = 50_802, 1
@@ -28,11 +28,12 @@ _OPTIONS = {"terms.buy_only": "--shorts", "terms.max_gap_ns": "--max-gap"}
 """Options that are called otherwise than what they set."""
 
 
-def spec_of(given: Mapping[str, Any]) -> RunSpec:
+def spec_of(given: Mapping[str, Any], own: Own) -> RunSpec:
     """The run that options describe, its model under its exact id.
 
     Args:
         given: every parameter of the command `dream run`, by its name.
+        own: models of dream.toml.
 
     Raises:
         InputError: one of them is wrong.
@@ -55,55 +56,40 @@ def spec_of(given: Mapping[str, Any]) -> RunSpec:
         "bars": _SYNTHETIC if given["bars"] is None else given["bars"],
         "strategies": [name.strip() for name in given["strategies"].split(",")],
     }  # fmt: skip
-    own = {*settings, *(f"terms.{name}" for name in terms)} - {"terms"}
-    spec = make_spec(settings, _pairs(given["set_"] or [], own))
+    optioned = {*settings, *(f"terms.{name}" for name in terms)} - {"terms"}
+    spec = make_spec(settings, _pairs(given["set_"] or [], optioned))
     runs_folder(given["runs"])
     if spec.bars == _SYNTHETIC:
         spec = spec.model_copy(update={"bars": str(_synthetic_bars())})
     else:
         bar_file(Path(spec.bars).absolute())  # the folder's name is part of it
-    return named(spec, None, None, own_models(Path()))
+    return named(spec, None, None, own)
 
 
-def access_of(
-    given: Mapping[str, Any],
-    on_wait: Callable[[float, int, str], None],
-    on_estimate: Callable[[Estimate], None],
-    on_note: Callable[[str], None],
-) -> Access:
-    """How a model is reached, by the same options, and who hears of waits, estimates and notes.
+def access_of(given: Mapping[str, Any], own: Own) -> Access:
+    """How a model is reached, by the same options; nobody hears of anything yet.
 
     Raises:
         SpecInvalid: the budget or the timeout cannot be.
     """
     from dream.runs.access import Access
+    from dream.runs.budget import Budget
 
     timeout = given["timeout"]
     if not 0 < timeout <= LONGEST_CALL_S:
         raise SpecInvalid(
             f"--timeout takes seconds above 0, at most {LONGEST_CALL_S:g}, found {timeout:g}"
         )
-    own = own_models(Path())
     return Access(
         keys_of(own, os.environ),
         given["base_url"],
         time.sleep,
         time.time_ns,
-        on_wait,
-        budget_of(given),
-        timeout,
-        on_estimate,
+        budget=None if given["budget"] is None else Budget(given["budget"]),
+        limit_s=timeout,
         own=own,
-        on_note=on_note,
         local_threads=given["local_threads"],
     )
-
-
-def budget_of(given: Mapping[str, Any]) -> Budget | None:
-    """The limit on money that was given, if one was."""
-    from dream.runs.budget import Budget
-
-    return None if given["budget"] is None else Budget(given["budget"])
 
 
 def import_from_here() -> None:
@@ -132,6 +118,7 @@ def _pairs(texts: list[str], own: set[str]) -> dict[str, str]:
     return pairs
 
 
+@cache
 def _synthetic_bars() -> Path:
     """The bars of a bare run, made on its first time and kept in the user's cache."""
     from platformdirs import user_cache_path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -105,17 +106,26 @@ class Session:
         self.terms = terms
         self._limit = limit
         self._due = asks(bars, self.setups, self._facts.first)
-        self._walker = Walker(bars, self.setups, terms)
-        self._state: Any = self._walker.state
         self._board = gate.Board(self.setups, bars.instrument.ticks_per_unit)
         self._window = gate.Window(bars, WINDOW)
         self._reader = Reader(bars, self._board.names)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._walker = Walker(self.bars, self.setups, self.terms)
+        self._state: Any = self._walker.state
         self._queue: list[Event] = []
         self._recent: tuple[Trade, ...] = ()
         self._closed = 0
         self._seq = 0
         self._asked = False
         self._done: Done | None = None
+
+    def afresh(self) -> Session:
+        """The same walk from its beginning; its strategies are not checked a second time."""
+        other = copy(self)
+        other._begin()  # noqa: SLF001 - another one of this class
+        return other
 
     def show_day(self) -> None:
         """Show every bar of the trading day so far, and the last ones before it."""

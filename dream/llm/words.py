@@ -22,13 +22,14 @@ _CLOSING: Final = {tag: re.compile(rf"</{tag}\s*>", re.IGNORECASE) for tag in TA
 # Neither can stand in a JSON object: a comma before its end, and digits behind a comma, where only
 # a key could be.
 _LOOSE: Final = re.compile(
-    rf"(?P<string>{_STRING})|,(?=\s*\}})|(?P<before>:\s*)(?P<number>-?\d{{1,3}}(?:,\d{{3}})++"
+    rf"(?P<string>{_STRING})|,(?=\s*\}})|(?P<before>:\s*)(?P<number>-?[1-9]\d{{0,2}}(?:,\d{{3}})++"
     rf"(?:\.\d+)?)(?=\s*[,}}])",
     re.DOTALL | re.ASCII,
 )
 _NUMBER: Final = re.compile(
-    r"\$?\s*(?P<number>-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s*(?:USD)?", re.ASCII
+    r"\$?\s*(?P<number>-?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?)\s*(?:USD)?", re.ASCII
 )
+_SHARE: Final = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
 _PERCENT: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*%", re.ASCII)
 _NOTHING: Final = ("", "null", "none", "n/a")
 
@@ -95,9 +96,7 @@ def _action(value: Any) -> Any:
 
 
 def _strategy(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    return None if _is_nothing(value) else value.strip()
+    return _nothing_is_none(value.strip()) if isinstance(value, str) else value
 
 
 def _confidence(value: Any) -> Any:
@@ -106,7 +105,7 @@ def _confidence(value: Any) -> Any:
         percent = _PERCENT.fullmatch(value.strip())
         if percent is not None:
             return float(percent["number"]) / 100.0
-        value = _price(value)
+        value = float(value) if _SHARE.fullmatch(value.strip()) else _nothing_is_none(value)
     whole = type(value) in (int, float) and 2 <= value <= 100 and value == int(value)
     return value / 100.0 if whole else value
 
@@ -114,15 +113,15 @@ def _confidence(value: Any) -> Any:
 def _price(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    if _is_nothing(value):
-        return None
     number = _NUMBER.fullmatch(value.strip())
-    return value if number is None else float(number["number"].replace(",", ""))
+    if number is None:
+        return _nothing_is_none(value)
+    return float(number["number"].replace(",", ""))
 
 
 def _reasoning(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _is_nothing(text: str) -> bool:
-    return text.strip().lower() in _NOTHING
+def _nothing_is_none(text: str) -> str | None:
+    return None if text.strip().lower() in _NOTHING else text

@@ -153,7 +153,7 @@ def run(
         journal = held.enter_context(Journal.open(folder, sync=options.sync))
         held.callback(attempts.close)
         noted = (*told, *notes.other_endpoint(journal, endpoint), *notes.of_resume(journal))
-        _tell_estimate(parts, live, journal, options.access)
+        _tell_estimate(session, live, journal.recorded, parts.spec.model, options.access)
         loop = _loop(parts, session, live, journal, options.watch)
         loop.foreign = assemble.is_foreign(spec)
         if options.reuse_answers and assemble.is_model(spec.model):
@@ -232,18 +232,16 @@ def replay(
         )
 
 
-def _tell_estimate(parts: Parts, live: AnyDecider, journal: Journal, access: Access) -> None:
-    if (
-        access.on_estimate is None
-        or access.now_ns is None
-        or not assemble.is_model(parts.spec.model)
-    ):
+def _tell_estimate(
+    session: Session, live: AnyDecider, recorded: int, model: str, access: Access
+) -> None:
+    if access.on_estimate is None or access.now_ns is None or not assemble.is_model(model):
         return
     from dream.runs.estimate import estimate  # noqa: PLC0415 - only for models
 
-    entry = catalog.resolve(parts.spec.model, access.own)
+    entry = catalog.resolve(model, access.own)
     asking = cast("AskingDecider", live)
-    access.on_estimate(estimate(entry, asking, _session(parts), journal.recorded, access.now_ns()))
+    access.on_estimate(estimate(entry, asking, session.afresh(), recorded, access.now_ns()))
 
 
 def _opened(

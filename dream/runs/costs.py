@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dream.errors import SpecInvalid
 from dream.llm import catalog
+from dream.reports.metrics import cached_share
 from dream.runs.lines import LineReader, chained, load, parse
 from dream.runs.records import OpenedRecord, ReplyRecord, TokenUsage
 from dream.runs.spending import Spending, spending
 from dream.runs.stores import JOURNAL, open_for_reading
+from dream.types import Usage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,8 +69,7 @@ class RunCost:
     def cached_share(self) -> float | None:
         """Share of the input tokens that was read from a cache, None of none."""
         t = self.tokens
-        whole = t["input"] + t["cache_read"] + t["cache_write"]
-        return t["cache_read"] / whole if whole else None
+        return cached_share(Usage(t["input"], t["cache_read"], t["cache_write"]))
 
 
 def cost_of(folder: Path, own: catalog.Own = catalog.NONE_OWN) -> RunCost:

@@ -20,29 +20,29 @@ def folder_of(parts: Parts, runs: Path, *, fresh: bool) -> Path:
 
     To make it, as only one process can, is what gives two fresh runs at the same time two folders.
     """
-    name = parts.spec.run_id()
-    first = following = runs / name
-    known: list[Path] = []
-    n = 1
-    while following.exists() or (fresh and not make_folder(following)):
-        if (following / JOURNAL).exists():
-            known.append(following)
-        n += 1
-        following = runs / f"{name}-{n}"
+    first = runs / parts.spec.run_id()
+    there = numbered(first)
     if fresh:
+        n = len(there) + 1
+        while not make_folder(following := _nth(first, n)):
+            n += 1
         return following
+    known = [folder for folder in there if (folder / JOURNAL).exists()]
     if len(known) < 2:
         return known[0] if known else first
     return next((folder for folder in reversed(known) if _begun_with(folder, parts)), known[-1])
 
 
-def newest(first: Path) -> Path | None:
-    """The last of the folders of a run, `id`, `id-2`, ...; None where there is none."""
-    found, following, n = None, first, 1
-    while following.exists():
-        found, n = following, n + 1
-        following = first.with_name(f"{first.name}-{n}")
+def numbered(first: Path) -> list[Path]:
+    """The folders that there are of a run, `id`, `id-2`, ..., oldest first."""
+    found: list[Path] = []
+    while (following := _nth(first, len(found) + 1)).exists():
+        found.append(following)
     return found
+
+
+def _nth(first: Path, n: int) -> Path:
+    return first if n == 1 else first.with_name(f"{first.name}-{n}")
 
 
 def _begun_with(folder: Path, parts: Parts) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from dream.errors import DreamError, InputError
 from dream.runs import api
 from dream.runs.drive import Stopped
-from dream.runs.folders import newest
+from dream.runs.folders import numbered
 from dream.runs.handed import named
 from dream.runs.spending import spent_usd
 
@@ -127,7 +127,6 @@ def _count_spent(job: Job) -> None:
     if budget is None or job.options.fresh:
         return
     spec = named(job.spec, None, None, job.options.access.own)
-    folder = newest(job.options.folder / spec.run_id())
-    if folder is not None:
+    for folder in numbered(job.options.folder / spec.run_id())[-1:]:
         with suppress(DreamError):  # what is damaged ends its own run, not the others
             budget.count(str(folder), spent_usd(folder))

@@ -9,12 +9,17 @@ Prices are those of the model asked. Headers, and with them keys, are never kept
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from dataclasses import asdict, dataclass
 from threading import Lock
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from dream.types import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @dataclass(slots=True)
@@ -76,19 +81,22 @@ class Ledger:
 
     def __init__(self) -> None:
         self._file: BinaryIO | None = None
+        self._on_failure: Callable[[OSError], None] = lambda _error: None
         self._rows: list[Row] = []
         self._written = 0
         self._ended: set[int] = set()
         self._kept: set[tuple[str, str]] = set()
         self._lock = Lock()
 
-    def write_to(self, file: BinaryIO) -> None:
+    def write_to(self, file: BinaryIO, on_failure: Callable[[OSError], None]) -> None:
         """Have each row written as a line of JSON, once it and all before it have ended.
 
         Args:
             file: gets the totals as its last line.
+            on_failure: told once, where it cannot be written any more; nothing more is tried.
         """
         self._file = file
+        self._on_failure = on_failure
 
     def open(self, row: Row) -> None:
         """Add a request that has arrived; it gets its number."""
@@ -140,9 +148,19 @@ class Ledger:
             return _totals(self._rows)
 
     def _write(self, record: dict[str, Any]) -> None:
-        if self._file is not None:
-            self._file.write(json.dumps(record, separators=(",", ":")).encode() + b"\n")
-            self._file.flush()
+        if self._file is None:
+            return
+        try:
+            _put(self._file, json.dumps(record, separators=(",", ":")).encode() + b"\n")
+        except OSError as error:
+            self._file = None
+            self._on_failure(error)
+
+
+def _put(file: BinaryIO, line: bytes) -> None:
+    if file.write(line) != len(line):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    file.flush()
 
 
 def _totals(rows: list[Row]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import io
 import json
@@ -10,6 +11,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import anthropic
 import httpx2
@@ -92,7 +94,7 @@ def test_prices_of_ones_own_and_models_without_any():
 def test_the_ledger_as_a_file_is_in_order_and_holds_no_key():
     file = io.BytesIO()
     server = serve(plan(at=[{"decision": 0, "fault": "silence", "seconds": 0.5}]))
-    server.ledger.write_to(file)
+    server.ledger.write_to(file, pytest.fail)
     with server, ThreadPoolExecutor(2) as pool:
         slow = pool.submit(post, server, body("first"), authorization=f"Bearer {KEY}")
         time.sleep(0.1)
@@ -107,6 +109,18 @@ def test_the_ledger_as_a_file_is_in_order_and_holds_no_key():
     assert last["totals"]["requests"] == 3
     assert last["totals"]["asked_again"] == 1
     assert KEY.encode() not in file.getvalue()
+
+
+def test_a_ledger_that_is_full_is_told_once_and_the_server_goes_on():
+    told = []
+    with Path("/dev/full").open("wb", buffering=0) as file, serve() as server:
+        server.ledger.write_to(file, told.append)
+        assert [post(server, body(str(n)))[0] for n in range(3)] == [200] * 3
+        until = time.monotonic() + 5
+        while not told and time.monotonic() < until:
+            time.sleep(0.01)
+        assert server.ledger.totals()["requests"] == 3
+    assert [error.errno for error in told] == [errno.ENOSPC]
 
 
 def test_no_key_is_needed_and_none_is_sent_back():
