@@ -1,40 +1,36 @@
 """`python -m benchmarks.caching [BARS]`: what a question's input costs with the prompt cached.
 
 Whole runs are driven, asked at every bar, by a model that enters whenever it may and says why in
-three sentences, so that memory, where there is one, soon has five episodes to show. Every request
-goes through a cache that counts as a server does, over the bytes of the request:
-
-- `prefix`: the longest common beginning with any earlier request, in whole tokens, as servers do
-  that cache by themselves;
-- `marks`: what stands before a mark, found from a mark over the last 20 blocks, for five minutes
-  after its last use. A block counts only as it was: the same text cut otherwise is another.
-
-Neither gives anything below 1,024 tokens. A token is taken for 4 bytes, and a decision for 3 s.
+three sentences, so that memory, where there is one, soon has five episodes to show. The blocks of
+every request are counted by the cache of the rehearsal server (docs/fake.md): `automatic`, by the
+longest common beginning with an earlier request, as servers do that cache by themselves, and
+`marked`, by what stands before a mark. Neither gives anything below 1,024 tokens. A token is taken
+for 4 bytes, and a decision for 3 s.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import sys
 import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from dream.bars import store, synth
-from dream.llm import caching, catalog
+from dream.llm import catalog
+from dream.llm.fake.plan import Cache
+from dream.llm.fake.tokens import PrefixCache, blocks_of
 from dream.runs import api, assemble
 from dream.runs.spec import make_spec
 from dream.types import Reply, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dream.llm.client import MessageRequest
 
-DECISIONS, LEAST, PACE_S, MOST = 1_000, 1_024, 3.0, 0.25
+DECISIONS, PACE_S, MOST = 1_000, 3.0, 0.25
+Mode = Literal["automatic", "marked"]
 REASONING = (
     "Price broke out of the morning's range on rising volume and holds above the average of the "
     "last fifty closes. The trend of the higher period points the same way and volatility is "
@@ -44,84 +40,19 @@ PRICED_NS = 1_796_000_000_000_000_000
 """2026-11-30: the instant whose prices count."""
 
 
-def spans(body: Mapping[str, Any]) -> list[tuple[bytes, bool]]:
-    """The request as the blocks that a server caches, in its order; whether each is marked."""
-    first = json.dumps([body.get("tools"), body.get("output_config")]).encode()
-    content = body["messages"][0]["content"]
-    user = [{"text": content}] if isinstance(content, str) else content
-    blocks = [(b["text"].encode(), "cache_control" in b) for b in (*body["system"], *user)]
-    return [(first, False), *blocks]
-
-
-@dataclass
-class Prefix:
-    """Caches by the longest common beginning."""
-
-    seen: list[bytes] = field(default_factory=list[bytes])
-
-    def count(self, blocks: list[tuple[bytes, bool]]) -> tuple[int, int]:
-        """Bytes read from the cache and bytes written to it."""
-        whole = b"".join(text for text, _ in blocks)
-        read = max((_shared(whole, other) for other in self.seen), default=0)
-        self.seen = [*self.seen[-3:], whole]
-        read -= read % caching.TOKEN_BYTES
-        return (read if read >= LEAST * caching.TOKEN_BYTES else 0), 0
-
-
-@dataclass
-class Marks:
-    """Caches what stands before a mark."""
-
-    now_s: float = 0.0
-    used_s: dict[bytes, float] = field(default_factory=dict[bytes, float])
-
-    def count(self, blocks: list[tuple[bytes, bool]]) -> tuple[int, int]:
-        """Bytes read from the cache and bytes written to it."""
-        self.now_s += PACE_S
-        keys, sizes, h, size = [], [], hashlib.sha256(), 0
-        for text, _ in blocks:
-            h.update(len(text).to_bytes(8, "big") + text)
-            size += len(text)
-            keys.append(h.digest())
-            sizes.append(size)
-        marked = [i for i, (_, mark) in enumerate(blocks) if mark]
-        assert len(marked) <= 4, "a request takes four marks"
-        near = {j for i in marked for j in range(i, max(i - caching.LOOK_BACK, -1), -1)}
-        found = [i for i in near if self._alive(keys[i])]
-        read = max((sizes[i] for i in found), default=0)
-        kept = [i for i in marked if sizes[i] >= LEAST * caching.TOKEN_BYTES]
-        for i in (*kept, *(i for i in found if sizes[i] == read)):
-            self.used_s[keys[i]] = self.now_s
-        last = max((sizes[i] for i in kept), default=0)
-        return read, max(last - read, 0)
-
-    def _alive(self, key: bytes) -> bool:
-        return self.now_s - self.used_s.get(key, -1e9) <= caching.LIFE_S
-
-
-def _shared(a: bytes, b: bytes) -> int:
-    """Length of the beginning that two have in common."""
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        mid = (low + high + 1) // 2
-        low, high = (mid, high) if a[:mid] == b[:mid] else (low, mid - 1)
-    return low
-
-
 @dataclass
 class Counting:
     """A model that answers at once, enters whenever it may, and counts as its cache does."""
 
-    cache: Prefix | Marks
+    cache: PrefixCache
+    now_s: float = 0.0
     usages: list[Usage] = field(default_factory=list[Usage])
 
     def send(self, request: MessageRequest, /) -> Reply:
         """The answer, with the tokens of the request by class."""
-        blocks = spans(request.body())
-        read, written = self.cache.count(blocks)
-        size = sum(len(text) for text, _ in blocks)
-        n = caching.TOKEN_BYTES
-        usage = Usage((size - read - written) // n, read // n, written // n, 60, 0)
+        self.now_s += PACE_S
+        counted = self.cache.count(request.entry.id, blocks_of(request.body()), self.now_s)
+        usage = Usage(counted.uncached, counted.read, counted.written, 60, 0)
         self.usages.append(usage)
         cost = catalog.price(request.entry, usage, PRICED_NS)
         return Reply(_answer(request.user), "end_turn", request.entry.id, usage, cost)
@@ -139,7 +70,7 @@ def _answer(user: str) -> str:
 
 
 def measured(
-    bars: Path, context: str, memory: str, cache: Prefix | Marks, decisions: int = DECISIONS
+    bars: Path, context: str, memory: str, mode: Mode, decisions: int = DECISIONS
 ) -> list[Usage]:
     """Tokens of every question of a run with the entry of `sonnet`."""
     spec = make_spec(
@@ -148,10 +79,10 @@ def measured(
     )  # fmt: skip
     entry = catalog.resolve("sonnet")
     spec = spec.model_copy(update={"model": entry.id})
-    model = Counting(cache)
+    model = Counting(PrefixCache(Cache(mode=mode)))
     parts = assemble.assemble(spec)
     decider: Any = assemble._model_decider(parts, entry, model)  # noqa: SLF001 - no HTTP
-    if isinstance(cache, Prefix):
+    if mode == "automatic":
         decider._entry = replace(entry, cache="automatic")  # noqa: SLF001 - as such servers are asked
     with tempfile.TemporaryDirectory() as folder:
         api.run(spec, decider=decider, options=api.Options(Path(folder)))
@@ -182,7 +113,10 @@ def line(context: str, memory: str, name: str, usages: list[Usage]) -> tuple[str
     cost, plain = (input_usd(usages, cached=c) for c in (True, False))
     cells = "".join(f"{x:>12,.0f}" for x in (*classes, sum(classes)))
     share = cost / plain
-    return f"{context:<8}{memory:<8}{name:<8}{cells}{cost:>12.6f}{plain:>12.6f}{share:>8.1%}", share
+    return (
+        f"{context:<8}{memory:<8}{name:<11}{cells}{cost:>12.6f}{plain:>12.6f}{share:>8.1%}",
+        share,
+    )
 
 
 def main() -> None:
@@ -195,13 +129,12 @@ def main() -> None:
         print(f"tokens a question, {DECISIONS:,} questions at most, prices of sonnet")
         widths = (12, 12, 12, 12, 12, 12, 8)
         heads = "".join(f"{kind:>{w}}" for kind, w in zip(kinds, widths, strict=True))
-        print(f"{'context':<8}{'memory':<8}{'cache':<8}{heads}", flush=True)
+        print(f"{'context':<8}{'memory':<8}{'cache':<11}{heads}", flush=True)
         for memory in ("none", "hybrid"):
             for context in ("window", "day"):
-                for cache in (Prefix(), Marks()):
-                    name = type(cache).__name__.lower()
-                    usages = measured(bars, context, memory, cache)
-                    row, share = line(context, memory, name, usages)
+                for mode in get_args(Mode):
+                    usages = measured(bars, context, memory, mode)
+                    row, share = line(context, memory, mode, usages)
                     asked = context == "day"
                     met = f"  asked {MOST:.0%}: {'yes' if share <= MOST else 'NO'}" if asked else ""
                     print(f"{row}{met}", flush=True)

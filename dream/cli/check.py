@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from dream.llm.anthropic import AnthropicTransport
     from dream.llm.catalog import Entry
     from dream.llm.client import MessageRequest
+    from dream.llm.local.transport import LocalTransport
     from dream.types import Reply
+
+    Connected = AnthropicTransport | LocalTransport
 
 _SYSTEM: Final = """\
 You check that a trading program can read your answers. Answer with one JSON object and nothing \
@@ -50,23 +53,15 @@ def check(
 
     Example: dream models check sonnet
     """
-    from dream.llm.anthropic import AnthropicTransport
     from dream.llm.catalog import resolve
-    from dream.llm.endpoint import host_of
-    from dream.llm.keycommand import key_of
+    from dream.runs.access import Access
 
     own = own_models(Path())
     entry = resolve(model, own)
-    url = entry.base_url if base_url is None else base_url
-    transport = AnthropicTransport(
-        key=key_of(entry, keys_of(own, os.environ)),
-        key_env=entry.key_name,
-        base_url=url,
-        limit_s=limit_s,
-        key_header=entry.key_header,
-    )
+    access = Access(keys_of(own, os.environ), base_url, limit_s=limit_s, own=own)
+    transport = access.transport(entry)
     try:
-        found = _asked(entry, transport, host_of(url), cache=cache)
+        found = _asked(entry, transport, access.host(entry) or "this machine", cache=cache)
     finally:
         transport.close()
     if as_json:
@@ -75,9 +70,7 @@ def check(
         _print(found)
 
 
-def _asked(
-    entry: Entry, transport: AnthropicTransport, host: str, *, cache: bool
-) -> dict[str, Any]:
+def _asked(entry: Entry, transport: Connected, host: str, *, cache: bool) -> dict[str, Any]:
     """What one call, or two, showed.
 
     Raises:
@@ -85,9 +78,9 @@ def _asked(
     """
     from dream.llm.catalog import price
     from dream.llm.client import FormRefused, MessageRequest
-    from dream.llm.parse import answer_schema
+    from dream.llm.parse import answer_schema, tight_schema
 
-    schema = answer_schema(["VolBreakout"], allow_sell=False)
+    schema = (tight_schema if entry.tight else answer_schema)(["VolBreakout"], allow_sell=False)
     long = "".join(_FILLER.format(n=n) for n in range(_LINES)) if cache else ""
     request = MessageRequest(0, 0, entry, _SYSTEM + long, _USER, schema)
     refused: str | None = None
@@ -117,7 +110,7 @@ def _asked(
     }  # fmt: skip
 
 
-def _sent(request: MessageRequest, transport: AnthropicTransport) -> tuple[Reply, float]:
+def _sent(request: MessageRequest, transport: Connected) -> tuple[Reply, float]:
     """The reply to one attempt, and how long it took in seconds."""
     from dream.llm.client import CallFailed, FormRefused, check
 

@@ -99,7 +99,7 @@ class Access:
                 f"--budget cannot be kept with {entry.id}: its price is not known. Give one in "
                 f"dream.toml ([models.NAME] price), or leave the budget out"
             )
-        transport = self._local() if self._runs_here(entry) else self._remote(entry)
+        transport = self.transport(entry)
         held.callback(transport.close)
         return Client(
             self._limited(transport, entry),
@@ -109,6 +109,14 @@ class Access:
             attempts=attempts,
             patience=Patience(on_wait=self.on_wait),
         )
+
+    def transport(self, entry: catalog.Entry) -> AnthropicTransport | LocalTransport:
+        """What makes one attempt at a call; to be closed.
+
+        Raises:
+            ModelUnavailable: there is no key, or the model of this machine is not installed.
+        """
+        return self._local() if self._runs_here(entry) else self._remote(entry)
 
     def _runs_here(self, entry: catalog.Entry) -> bool:
         """Whether dream runs the model itself; at an endpoint of the user's it is as others are."""

@@ -166,3 +166,10 @@ def test_without_a_key(check, monkeypatch):
     said = check("http://127.0.0.1:9")
     assert said.code == 5
     assert "set ANTHROPIC_API_KEY" in said.err
+
+
+def test_the_model_of_this_machine_is_asked_as_in_a_run(dream):
+    said = dream("models", "check", "local")
+    assert (said.code, said.out) == (5, "")
+    assert "dream models install local" in said.err
+    assert said.err.count("\n") == 1

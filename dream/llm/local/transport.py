@@ -51,6 +51,17 @@ class LocalTransport:
         Raises:
             CallFailed: it gave no usable answer, or cannot be started.
         """
+        return self._ready().send(request)
+
+    def connect(self) -> None:
+        """Start the server, which takes some seconds, and set up what the first call needs.
+
+        Raises:
+            CallFailed: it cannot be started.
+        """
+        self._ready().connect()
+
+    def _ready(self) -> AnthropicTransport:
         if self._process is not None and self._process.poll() is not None:
             self.close()  # it was killed: the next one takes its place
         if self._inner is None:
@@ -58,7 +69,7 @@ class LocalTransport:
                 self._inner = self._start()
             except ModelUnavailable as error:
                 raise CallFailed(str(error), again=False, cost_usd=0.0) from None
-        return self._inner.send(request)
+        return self._inner
 
     def close(self) -> None:
         """Stop the server."""
